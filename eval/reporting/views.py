@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from eval.measurements import Measurements
 from eval.reporting.curves import curves_over
+from eval.reporting.example_tables import example_means
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
 from eval.reporting.measure_tables import effects, measures, parts
@@ -137,5 +138,6 @@ VIEWS = {
         curves_over,
         effects,
         points,
+        example_means,
     )
 }

@@ -153,17 +153,6 @@ SCHEMAS = {
         "neighbours": int,
         "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
-    "neighbours": {
-        **CUT,
-        "runs": [
-            {
-                **SEEDED,
-                "sentences": [
-                    {"sentence": str, "neighbours": [{"line": int, "sentence": str, "cosine": float}]}
-                ],
-            }
-        ],
-    },
     "finetuning": {
         "runs": [
             {

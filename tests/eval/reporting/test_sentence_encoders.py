@@ -5,7 +5,7 @@ import json
 import pytest
 
 from command_line.errors import InputError
-from command_line.measurements import Measured, numbers, write_rows
+from command_line.measurements import EXAMPLES, Measured, numbers, write_examples, write_rows
 from eval.report import write_report
 from eval.results.files import read_result
 from eval.results.result_set import ResultSet
@@ -34,7 +34,9 @@ def write_record(path, given):
     measured = Measured()
     for run in given["runs"]:
         measured.add(run, given.get("rows", []))
-    record = {name: value for name, value in given.items() if name != "rows"}
+    if "examples" in given:
+        write_examples(path.with_suffix(EXAMPLES), given["examples"])
+    record = {name: value for name, value in given.items() if name not in ("rows", "examples")}
     if "rows" in given:
         record["rows_sha256"] = write_rows(path.with_suffix(".csv"), measured.rows)
     path.write_text(json.dumps(record))
@@ -204,16 +206,16 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
 
 
 def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
-    def near(sentence, cosine):
-        return {"line": 2, "sentence": sentence, "cosine": cosine}
 
-    def found(*neighbours):
-        return [{"sentence": "a b", "neighbours": list(neighbours)}]
+    def neighbours(seed, cosines):
+        examples = [
+            {"run": 0, "sentence": "a b", "neighbour": neighbour, "cosine": cosine}
+            for neighbour, cosine in cosines.items()
+        ]
+        rows = [numbers({"cosine": cosine}, part=name)[0] for name, cosine in cosines.items()]
+        return with_rows(record("neighbours", seed=seed), rows) | {"examples": examples}
 
-    text, _ = report(
-        record("neighbours", sentences=found(near("b a", 0.96), near("c", 0.5))),
-        record("neighbours", seed=2, sentences=found(near("b a", 0.98), near("d", 0.4))),
-    )
+    text, _ = report(neighbours(1, {"b a": 0.96, "c": 0.5}), neighbours(2, {"b a": 0.98, "d": 0.4}))
     assert "| ems | 2 of 2 | a b | b a | 0.9700 ± 0.0141 |" in text
     assert "| ems | 1 of 2 | a b | c | 0.5000 |" in text
 
@@ -221,7 +223,6 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
 @pytest.mark.parametrize(
     ("kind", "measured"),
     [
-        ("neighbours", {"sentences": [{"sentence": "a b"}]}),
         ("sentence-retrieval", {"texts": {"de-en": "a"}, "groups": []}),
         ("finetuning", {"languages": {"de": {"accuracy": 3}}}),
         ("mining", {"system": {"seed": 1}}),

@@ -1,6 +1,7 @@
 """Sections of what `python -m embeddings retrieve` measures, beside mining and speed, from rows."""
 
 import csv
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -14,7 +15,7 @@ from fairseq_ext.models.lealla_architectures import ROWS
 from tests.eval.retrieved import first_hits, write_retrieval
 from tests.eval.rows import write_measured
 
-REFERENCE = "recipes/distillation/reference.csv"
+REFERENCE = Path(__file__).parents[3] / "recipes/distillation/reference.csv"
 
 
 @pytest.fixture
