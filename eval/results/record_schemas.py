@@ -103,35 +103,6 @@ SCHEMAS = {
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
     },
-    "off-target": {
-        "runs": [
-            {
-                **SEARCHED,
-                "directions": Objects(
-                    {
-                        "kind": KIND,
-                        "intended": str,
-                        "lines": int,
-                        "off_target": SHARE,
-                        "identifier_error": SHARE,
-                        "identified": Objects(int),
-                        "identified_references": Objects(int),
-                        "off_target_as": Optional(Objects(int)),
-                        "worst": [
-                            {
-                                "line": int,
-                                "identified": str,
-                                "confidence": float,
-                                "source": str,
-                                "reference": str,
-                                "hypothesis": str,
-                            }
-                        ],
-                    }
-                ),
-            }
-        ]
-    },
     "interlingua": {
         "runs": [
             {
