@@ -45,7 +45,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.language_identification import default_identifier, identifier_label
+from data_prep.language_identification import identifier_label
 from data_prep.line_filters import (
     ANY,
     REASONS,
@@ -426,8 +426,6 @@ def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
     """
     evaluation: dict[str, set[str]] = {}  # language, or ANY -> valid and test lines
     counts = {}
-    if job.min_language is not None:
-        default_identifier()  # which workers inherit
     with make_workers(job.workers, job.dask) as workers:
         for text in others:
             clean_evaluation(text, None, workers, evaluation)

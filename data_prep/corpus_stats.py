@@ -125,6 +125,12 @@ def as_markdown(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shares_of_lengths(histogram: Counter) -> list[float]:
+    """Percent of the lines that have 0, 1, 2, … tokens, up to the 99.5th percentile of the lengths."""
+    longest = max(percentile(histogram, 0.995), 1)
+    return [100 * histogram[size] / histogram.total() for size in range(longest + 1)]
+
+
 def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
     """Share of lines by length, one curve per language, of the training split if there is one."""
     import matplotlib
@@ -136,9 +142,7 @@ def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
     for (name, language), histogram in sorted(totals.items()):
         if name == split:
-            longest = max(percentile(histogram, 0.995), 1)
-            sizes, lines = range(longest + 1), histogram.total()
-            axes.plot(sizes, [100 * histogram[size] / lines for size in sizes], label=language)
+            axes.plot(shares_of_lengths(histogram), label=language)
     axes.set(xlabel="tokens per line", ylabel="% of the lines", title=f"Line lengths, {split}")
     axes.legend(ncols=2)
     show_names_as_they_are(figure)

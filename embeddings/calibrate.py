@@ -13,44 +13,28 @@ DIR/calibration.json has P@1 of all, and of the encoder before training. A train
 
 import shutil
 
-from command_line import options as types
 from command_line.completion import Stamp
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed, versions
 from command_line.trainings import begin_training, check_one_process
-from embeddings.calibration.options import ENCODER, STATE, Calibration, add_calibration_arguments
+from embeddings.calibration.options import ENCODER, KIND, STATE, Calibration
 from embeddings.encoders.options import EncoderOptions
 from embeddings.parallel_validation import SCORE, texts_of
 from embeddings.test_sets import read_sides
 
-KIND = "calibration"
 
-
-def add_arguments(parser) -> None:
-    add_calibration_arguments(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for {ENCODER} and {KIND}.json",
-    )
-    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
-
-
-def main(args) -> None:
-    job = from_arguments(Calibration, args)
+def main(job: Calibration) -> None:
     job.check()
     check_one_process("calibration")
     pairs = job.validation.pairs()
-    inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(args.output)]
-    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    if not stamp.is_current(args.force):
-        calibrate(job, pairs, stamp, inputs, args.output, args.force)
-    if (args.output / STATE).exists():  # also of a run that was killed at its very end
-        shutil.rmtree(args.output / STATE)
-    print(args.output / ENCODER)
+    inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(job.output)]
+    stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
+    if not stamp.is_current(job.force):
+        calibrate(job, pairs, stamp, inputs, job.output, job.force)
+    if (job.output / STATE).exists():  # also of a run that was killed at its very end
+        shutil.rmtree(job.output / STATE)
+    print(job.output / ENCODER)
 
 
 def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder, force: bool) -> None:

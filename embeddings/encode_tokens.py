@@ -33,7 +33,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
         InputError: the encoder has no states of tokens, or a state is NaN, infinite or beyond float16; names
             the line.
     """
-    settings = {name: value for name, value in by_name(job).items() if name not in ("texts", "normalize")}
+    settings = {name: value for name, value in by_name(job).items() if name != "normalize"}
     mark = output.with_name(f".{output.stem}.states.done")
     stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
     if stamp.is_current(force):

@@ -14,9 +14,8 @@ with other --test files the same model is tested again.
 import shutil
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import versions
 from command_line.records import read_json
@@ -25,42 +24,28 @@ from command_line.trainings import begin_training, check_one_process
 from data_prep.model_folders.identity import files_of as checksums_of
 from embeddings.encoders.options import EncoderOptions, kind_of
 from embeddings.finetuning.options import (
+    KIND,
     MODEL,
     STATE,
     Finetuning,
     Training,
-    add_finetuning_arguments,
     files_of,
 )
 from embeddings.finetuning.task import Examples, read_files
 from embeddings.parallel_validation import texts_of
 from embeddings.test_sets import read_sides
 
-KIND = "finetuning"
 LEARNED = "training.json"  # of the training alone, whatever is tested
 
 
-def add_arguments(parser) -> None:
-    add_finetuning_arguments(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for {MODEL} and {KIND}.json",
-    )
-    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
-
-
-def main(args) -> None:
-    job = from_arguments(Finetuning, args)
+def main(job: Finetuning) -> None:
     job.training.check()
     check_one_process("fine-tuning")
     tests = read_files(job.training.what, job.test)  # before hours of training
-    learn(job.training, args.output, args.force, tests)
-    model = args.output / MODEL
-    inputs = [*files_of(job.test), args.output / LEARNED, *EncoderOptions(model).files()]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job, args.output, tests), args.output)
+    learn(job.training, job.output, job.force, tests)
+    model = job.output / MODEL
+    inputs = [*files_of(job.test), job.output / LEARNED, *EncoderOptions(model).files()]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job, job.output, tests), job.output)
 
 
 def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> None:

@@ -10,10 +10,9 @@ validation.json. A training that was killed goes on.
 import shutil
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name
 from command_line.outputs import scratch_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
@@ -21,44 +20,30 @@ from command_line.trainings import begin_training, check_one_process, check_trai
 from data_prep.formats.texts import TRAIN, VALID, find_texts
 from data_prep.transformers_tokenizer import tokenizer_files
 from embeddings.pretraining.options import (
+    KIND,
     STATE,
     VALIDATION,
     Pretraining,
-    add_pretraining_arguments,
     encoder_folder,
 )
 
-KIND = "pretraining"
 TOKENIZER = "tokenizer"  # in the folder of the trainer's state
 
 
-def add_arguments(parser) -> None:
-    add_pretraining_arguments(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for update-N and {KIND}.json",
-    )
-    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
-
-
-def main(args) -> None:
-    job = from_arguments(Pretraining, args)
+def main(job: Pretraining) -> None:
     job.check()
     check_one_process("pre-training")
     texts = texts_of(job)
     inputs = [path for pair in texts.values() for path in pair]
     if job.tokenizer and job.tokenizer.is_dir():
         inputs += tokenizer_files(job.tokenizer)
-    stamp = Stamp(args.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    if not stamp.is_current(args.force):
-        pretrain(job, texts, stamp, args.output, args.force)
-        finish(job, stamp, args.output)
-    if (args.output / STATE).exists():  # also of a run that was killed at its very end
-        shutil.rmtree(args.output / STATE)
-    print(encoder_folder(args.output, job.updates))
+    stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
+    if not stamp.is_current(job.force):
+        pretrain(job, texts, stamp, job.output, job.force)
+        finish(job, stamp, job.output)
+    if (job.output / STATE).exists():  # also of a run that was killed at its very end
+        shutil.rmtree(job.output / STATE)
+    print(encoder_folder(job.output, job.updates))
 
 
 def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:

@@ -15,16 +15,15 @@ from functools import partial
 
 import numpy as np
 
-from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from embeddings.averages import averages, averages_by_direction
 from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
-from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
+from embeddings.retrieval_options import KIND, Retrieval
 from embeddings.retrieval_sides import Sides, among, stored_candidates
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import EXACT, INVERTED, Search, nearest
@@ -40,24 +39,17 @@ from embeddings.search.sentence_scores import (
 from embeddings.search.texts import some_lines
 from embeddings.test_sets import ParallelFiles, read_sides
 
-KIND = "sentence-retrieval"
 SAMPLE = 500  # queries whose nearest candidate is looked for among all, where lists are searched
 
 
-def add_arguments(parser) -> None:
-    add_retrieval_arguments(parser)
-    add_output_arguments(parser, KIND)
-
-
-def main(args) -> None:
-    job = from_arguments(Retrieval, args)
+def main(job: Retrieval) -> None:
     job.check()
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
     groups = [groups_file(job.groups)] if job.groups else []
-    stored = EncoderOptions(job.candidate_vectors).files(args.output) if job.candidate_vectors else []
-    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force)
+    stored = EncoderOptions(job.candidate_vectors).files(job.output) if job.candidate_vectors else []
+    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), job.output, job.force)
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:

@@ -6,6 +6,7 @@ from statistics import fmean
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option
 from data_prep.formats.vector_numbers import Numbers
 from embeddings.search.compression import FLOAT32, KINDS, Compression, nearest_compressed
 
@@ -14,15 +15,19 @@ Directions = Callable[[], Iterable[tuple]]
 
 @dataclass(frozen=True)
 class SmallerVectors:
-    """Which smaller vectors.
+    """Which smaller vectors."""
 
-    Attributes:
-        vectors: kinds of numbers, some of KINDS.
-        widths: of the first numbers of vectors; None for all numbers.
-    """
-
-    vectors: list[str]
-    widths: list[int] | None
+    vectors: list[str] = option(
+        f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
+        " are compared again with the query in float32",
+        [],
+        type=types.items(types.one_of(KINDS)),
+    )
+    widths: list[int] | None = option(
+        "also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
+        type=types.items(types.positive),
+        metavar="C,…",
+    )
 
     def compressions(self, queries: Numbers, candidates: Numbers) -> list[Compression]:
         """Every kind of every width; none if nothing was asked for.
@@ -69,20 +74,3 @@ class SmallerVectors:
             name = f"{how.kind}, {how.width} numbers"
             found[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
         return found
-
-
-def add_smaller_vectors_arguments(parser) -> None:
-    """The options of `SmallerVectors`."""
-    parser.add_argument(
-        "--vectors",
-        type=types.items(types.one_of(KINDS)),
-        default=[],
-        help=f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
-        " are compared again with the query in float32",
-    )
-    parser.add_argument(
-        "--widths",
-        type=types.items(types.positive),
-        metavar="C,…",
-        help="also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
-    )

@@ -22,7 +22,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder
 from command_line.outputs import check_other_folder, checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
@@ -33,31 +33,34 @@ from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.language_model import check_positions, warn_of_cut
-from llm.prompted_model import PromptedModel, add_model_arguments
+from llm.prompted_model import PromptedModel
 from llm.search import Search
 
 ALL, SUPERVISED, _ = SETS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PromptedJob:
-    """What is translated with what.
-
-    Attributes:
-        data: folder with text/.
-        directions: one of SETS, or a list such as "de-fr,fr-de".
-        prompt: a key of PROMPTS.
-        pivot: language through which zero-shot directions are translated.
-    """
+    """What is translated with what."""
 
     model: PromptedModel
-    data: Path
-    dataset: str | None
-    split: str
-    directions: str
-    prompt: str
-    pivot: str | None
+    data: Path = option("folder whose text/ has the test sets", required=True, metavar="DATA")
+    dataset: str | None = option("name of the data in tables (default: the name of DATA)")
+    output: Path = output_folder("SRC-TGT.txt")
+    split: str = option("which set to translate", "test", type=options.split)
+    directions: str = option(
+        f"{', '.join(SETS)}, or a list such as de-fr,fr-de",
+        ALL,
+        flags=("--directions", "--direction"),
+        type=directions_or(*SETS),
+        metavar="A-B,…",
+    )
+    prompt: str = option("of Table D.2; the default one is that of tuning", DEFAULT, choices=PROMPTS)
+    pivot: str | None = option(
+        "translate zero-shot directions through this language", type=LANGUAGE, metavar="LANG"
+    )
     search: Search
+    force: bool = force_switch()
 
     @property
     def text(self) -> Path:
@@ -104,54 +107,18 @@ class PromptedJob:
         return {direction: found[direction] for direction in sorted(chosen)}
 
 
-def add_arguments(parser) -> None:
-    add_model_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--data",
-        required=True,
-        type=options.path,
-        metavar="DATA",
-        help="folder whose text/ has the test sets",
-    )
-    add("--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)")
-    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for SRC-TGT.txt")
-    add("--split", type=options.split, default="test", help="which set to translate")
-    add(
-        "--directions",
-        "--direction",
-        type=directions_or(*SETS),
-        default=ALL,
-        metavar="A-B,…",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de",
-    )
-    add("--prompt", choices=PROMPTS, default=DEFAULT, help="of Table D.2; the default one is that of tuning")
-    add(
-        "--pivot",
-        type=LANGUAGE,
-        metavar="LANG",
-        help="translate zero-shot directions through this language",
-    )
-    add("--beam", type=options.positive, default=1, help="hypotheses of a beam search; 1 searches greedily")
-    add("--max-input", type=options.positive, default=384, help="tokens of a prompt")
-    add("--max-output", type=options.positive, default=384, help="tokens of a translation")
-    add("--batch-sentences", type=options.positive, default=16, help="prompts at a time")
-    add("--force", action="store_true", help="translate again even if it is done")
-
-
-def main(args) -> None:
-    job = from_arguments(PromptedJob, args)
+def main(job: PromptedJob) -> None:
     sources = job.sources()
-    check_other_folder(args.output, [job.text, *job.model.folders()])
+    check_other_folder(job.output, [job.text, *job.model.folders()])
     stamp = Stamp(
-        args.output / ".translate.done",
+        job.output / ".translate.done",
         "translate",
         by_name(job),
         [*set(sources.values()), *job.model.files()],
     )
-    if not stamp.is_current(args.force):
+    if not stamp.is_current(job.force):
         job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
-        translate(job, sources, args.output, stamp, continued=not args.force)
+        translate(job, sources, job.output, stamp, continued=not job.force)
 
 
 def translate(

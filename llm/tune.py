@@ -17,10 +17,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
@@ -29,28 +28,15 @@ from data_prep.model_folders.models import check_model
 from llm.instructions.folder import Instructions
 from llm.language_model import check_positions, model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
-from llm.tuning.options import VALIDATION, Tuning, add_tuning_arguments
+from llm.tuning.options import VALIDATION, Tuning
 
 STATE, WORK = "training", "work.json"
 STATES = (f"rate-*/{VALIDATION}", "rate-*-state/checkpoint-*")  # of a stage, from which it goes on
 
 
-def add_arguments(parser) -> None:
-    add_tuning_arguments(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for stage-N and {TUNING}",
-    )
-    parser.add_argument("--force", action="store_true", help="begin anew what is done or was begun")
-
-
-def main(args) -> None:
-    job = from_arguments(Tuning, args)
+def main(job: Tuning) -> None:
     check_model(job.model)
-    check_output(job, args.output)
+    check_output(job, job.output)
     instructions = Instructions.load(job.instructions)
     stages = [
         [{task: instructions.paths(split, [task]) for task in tasks} for split in ("train", "valid")]
@@ -58,20 +44,20 @@ def main(args) -> None:
     ]
     inputs = {path for sets in stages for paths in sets for each in paths.values() for path in each}
     settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
-    stamp = Stamp(args.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
-    if stamp.is_current(args.force):
-        shutil.rmtree(args.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
-        print(args.output)
+    stamp = Stamp(job.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
+    if stamp.is_current(job.force):
+        shutil.rmtree(job.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
+        print(job.output)
         return
     limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
     check_positions(job.model, job.max_input + job.max_output, limits)
     check_readable(job, inputs)
     processes = Processes(job.cpu)
     if processes.is_first:
-        begin(stamp, args.output, args.force)
+        begin(stamp, job.output, job.force)
     processes.wait()
-    tune(job, instructions, stages, args.output, processes, stamp)
-    print(args.output)
+    tune(job, instructions, stages, job.output, processes, stamp)
+    print(job.output)
 
 
 def check_output(job: Tuning, folder: Path) -> None:

@@ -1,11 +1,11 @@
 """Which encoder: the options that all commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 from data_prep.formats.package import is_package, single_checkpoint
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
@@ -14,7 +14,7 @@ PRECISIONS = ("float32", "bfloat16", "int8")
 AVERAGE = "average"  # of all layers
 RECORDS = "[!.]*.npy.json"  # of stored vectors; a hidden one is half-written
 POOLINGS = ("mean", "words", "cls", "pooler")
-CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
+CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = KIND_NAMES = (
     "checkpoint",
     "transformers",
     "sentence-transformers",
@@ -25,33 +25,40 @@ CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
 
 @dataclass(frozen=True)
 class EncoderOptions:
-    """Which encoder, and how it computes.
+    """Which encoder, and how it computes."""
 
-    Attributes:
-        model: a checkpoint of fairseq, or a folder; of a packaged system, its checkpoint.
-        encoder: its kind, a key of KINDS; None for what the model looks like.
-        model_data: binarized folder with the dictionary of a checkpoint; by default the packaged folder.
-        pooling: how states become a vector, one of POOLINGS; None for the kind's own.
-        layer: whose states are read: a number, or AVERAGE; None for the last one.
-        target_lang: the language that a translation encoder is told to translate into.
-        prefix: text in front of every sentence, for example "query: "; None for the model's own, if any.
-        precision: of the arithmetic, one of PRECISIONS.
-        batch_tokens: of a batch, padding included.
-        cpu: compute there even if there is a GPU.
-        encoder_name: in tables; None for what the model says.
-    """
-
-    model: Path
-    encoder: str | None = None
-    model_data: Path | None = None
-    pooling: str | None = None
-    layer: str | None = None
-    target_lang: str | None = None
-    prefix: str | None = None
-    precision: str = "float32"
-    batch_tokens: int = BATCH_TOKENS
-    cpu: bool = field(default=False, compare=False)
-    encoder_name: str | None = None
+    model: Path = option(
+        "the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
+        " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
+        required=True,
+    )
+    encoder: str | None = option("its kind (default: what the model looks like)", choices=KIND_NAMES)
+    model_data: Path | None = option(
+        "of a checkpoint: binarized folder with its dictionary, and how text is segmented"
+    )
+    pooling: str | None = option(
+        "how states become a vector: mean over all tokens, over words (without tags and </s>;"
+        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
+        " both: transformers); default: mean, and of a trained sentence encoder its own",
+        choices=POOLINGS,
+    )
+    layer: str | None = option(
+        "of transformers: the layer whose states are read, 0 for the embeddings, or"
+        f" {AVERAGE} for the mean of all (default: the last)",
+        metavar="N",
+    )
+    target_lang: str | None = option(
+        "of a translation model whose encoder is given the target language: which",
+        type=LANGUAGE,
+        metavar="LANG",
+    )
+    prefix: str | None = option(
+        "text in front of every sentence, for example 'query: ' (default: what the folder says, if any)"
+    )
+    precision: str = option("of the arithmetic", "float32", choices=PRECISIONS)
+    batch_tokens: int = option("of a batch, padding included", BATCH_TOKENS)
+    cpu: bool = switch("do not use a GPU", compare=False)
+    encoder_name: str | None = option("in tables (default: of the folder, or made from the checkpoint)")
 
     def __post_init__(self):
         if is_package(self.model):
@@ -66,9 +73,9 @@ class EncoderOptions:
         """
         kind = self.encoder or kind_of(self.model)
         taken = TAKES[kind]
-        for option in ("model_data", "pooling", "layer", "target_lang", "prefix"):
-            if getattr(self, option) is not None and option not in taken:
-                words = f"--{option.replace('_', '-')}"
+        for name in ("model_data", "pooling", "layer", "target_lang", "prefix"):
+            if getattr(self, name) is not None and name not in taken:
+                words = f"--{name.replace('_', '-')}"
                 raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
         encoder = KINDS[kind](self)
         encoder.name = self.encoder_name or encoder.name
@@ -186,57 +193,3 @@ TAKES = {  # options that not every kind has
     ONNX: (),
     STORED: (),
 }
-
-
-def add_encoder_arguments(parser) -> None:
-    """The options of `EncoderOptions`."""
-    parser.add_argument(
-        "--model",
-        required=True,
-        type=types.path,
-        help="the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
-        " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
-    )
-    parser.add_argument(
-        "--encoder", choices=list(KINDS), help="its kind (default: what the model looks like)"
-    )
-    parser.add_argument(
-        "--model-data",
-        type=types.path,
-        help="of a checkpoint: binarized folder with its dictionary, and how text is segmented",
-    )
-    parser.add_argument(
-        "--pooling",
-        choices=POOLINGS,
-        help="how states become a vector: mean over all tokens, over words (without tags and </s>;"
-        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
-        " both: transformers); default: mean, and of a trained sentence encoder its own",
-    )
-    parser.add_argument(
-        "--layer",
-        type=types.text,
-        metavar="N",
-        help="of transformers: the layer whose states are read, 0 for the embeddings, or"
-        f" {AVERAGE} for the mean of all (default: the last)",
-    )
-    parser.add_argument(
-        "--target-lang",
-        type=LANGUAGE,
-        metavar="LANG",
-        help="of a translation model whose encoder is given the target language: which",
-    )
-    parser.add_argument(
-        "--prefix",
-        type=types.text,
-        help="text in front of every sentence, for example 'query: ' (default: what the folder says, if any)",
-    )
-    parser.add_argument("--precision", choices=PRECISIONS, default="float32", help="of the arithmetic")
-    parser.add_argument(
-        "--batch-tokens", type=types.positive, default=BATCH_TOKENS, help="of a batch, padding included"
-    )
-    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
-    parser.add_argument(
-        "--encoder-name",
-        type=types.text,
-        help="in tables (default: of the folder, or made from the checkpoint)",
-    )

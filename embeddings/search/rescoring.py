@@ -14,6 +14,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 from command_line.progress import progress
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder, TokenVectors
@@ -31,19 +32,23 @@ Sides = tuple[TokenStatesFile, TokenStatesFile]
 
 @dataclass(frozen=True)
 class Rescoring:
-    """How the nearest are compared again.
+    """How the nearest are compared again."""
 
-    Attributes:
-        rescore: BERT_SCORE; None for not at all.
-        normalize: strength alpha of the normalization; None for none.
-        normalize_sample: sentences of a side over which it takes its means; None for SAMPLE.
-        without_specials: special tokens can be matched, and do not count themselves.
-    """
-
-    rescore: str | None = None
-    normalize: float | None = None
-    normalize_sample: int | None = None
-    without_specials: bool = False
+    rescore: str | None = option(
+        "compare the nearest neighbours again, by their tokens (OneAligner 2.2; with --margin absolute);"
+        " the states of all tokens are in 16 bits below TMPDIR meanwhile",
+        choices=(BERT_SCORE,),
+    )
+    normalize: float | None = option(
+        "--rescore without the popular sentence effect, with this strength (OneAligner 2.2: 0.75)",
+        type=types.number(0, 1),
+        metavar="ALPHA",
+    )
+    normalize_sample: int | None = option(
+        f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
+        metavar="N",
+    )
+    without_specials: bool = switch("--rescore: special tokens have no share in the means")
 
     def check(self, margin: str) -> None:
         """Refuse options that do not fit each other.
@@ -62,31 +67,6 @@ class Rescoring:
 
 
 BY_VECTORS = Rescoring()
-
-
-def add_rescoring_arguments(parser) -> None:
-    """The options of `Rescoring`."""
-    parser.add_argument(
-        "--rescore",
-        choices=(BERT_SCORE,),
-        help="compare the nearest neighbours again, by their tokens (OneAligner 2.2; with --margin absolute);"
-        " the states of all tokens are in 16 bits below TMPDIR meanwhile",
-    )
-    parser.add_argument(
-        "--normalize",
-        type=types.number(0, 1),
-        metavar="ALPHA",
-        help="--rescore without the popular sentence effect, with this strength (OneAligner 2.2: 0.75)",
-    )
-    parser.add_argument(
-        "--normalize-sample",
-        type=types.positive,
-        metavar="N",
-        help=f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
-    )
-    parser.add_argument(
-        "--without-specials", action="store_true", help="--rescore: special tokens have no share in the means"
-    )
 
 
 @contextmanager
