@@ -157,9 +157,7 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
     ):
         for language in named:
             if language not in languages:
-                raise InputError(
-                    f"{name}: {language!r} is no language of {job.text}: {', '.join(languages)}"
-                )
+                raise InputError(f"{name}: {language!r} is no language of {job.text}: {', '.join(languages)}")
     pairs = {bitext.pair for bitext in bitexts}
     for direction in job.directions or []:
         if pair_name(*direction.split("-")) not in pairs:
