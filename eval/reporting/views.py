@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from eval.measurements import Measurements
 from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
-from eval.reporting.example_tables import examples
+from eval.reporting.example_tables import example_means, examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.grids import grid, heat_map
 from eval.reporting.layers import KINDS, layer_changes, layer_curves
@@ -139,6 +139,7 @@ VIEWS = {
         curves_over,
         effects,
         points,
+        example_means,
         confusion,
         examples,
         grid,
