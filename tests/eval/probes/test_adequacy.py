@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def letters():
 @pytest.fixture
 def encoder(letters, monkeypatch, tmp_path):
     """The path of a model that is read as the stand-in."""
-    monkeypatch.setitem(KINDS, "checkpoint", lambda options: letters)
+    kind = SimpleNamespace(load=lambda options: letters, takes=())
+    monkeypatch.setitem(KINDS, "checkpoint", kind)
     (tmp_path / "x").write_text("")
     return tmp_path / "x"
 
