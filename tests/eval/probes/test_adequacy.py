@@ -2,12 +2,11 @@
 
 import json
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from embeddings.encoders.options import KINDS
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.probes.adequacy import cosines
 from tests.eval.rows import rows_of
@@ -48,8 +47,7 @@ def letters():
 @pytest.fixture
 def encoder(letters, monkeypatch, tmp_path):
     """The path of a model that is read as the stand-in."""
-    kind = SimpleNamespace(load=lambda options: letters, takes=())
-    monkeypatch.setitem(KINDS, "checkpoint", kind)
+    monkeypatch.setattr(EncoderOptions, "load", lambda options: letters)
     (tmp_path / "x").write_text("")
     return tmp_path / "x"
 
