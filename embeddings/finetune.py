@@ -7,15 +7,17 @@ Cross-lingual?" (3, 4); `transfer` compares what was found. Defaults of a task a
 
 The checkpoint that is best in validation, of the task (--valid) or of sentence retrieval (--valid-parallel,
 3.2 of the second paper), becomes DIR/model, a folder of transformers. DIR/finetuning.json has
-what every checkpoint reached in validation, and the best one in the test. A training that was killed goes on;
-with other --test files the same model is tested again.
+what every checkpoint reached in validation, and DIR/finetuning.csv what the best one reached in the test. A
+training that was killed goes on; with other --test files the same model is tested again.
 """
 
 import shutil
+from itertools import chain
 from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import by_name, from_arguments
 from command_line.outputs import write_json
 from command_line.provenance import versions
@@ -32,6 +34,7 @@ from embeddings.finetuning.options import (
     add_finetuning_arguments,
     files_of,
 )
+from embeddings.finetuning.settings import setting
 from embeddings.finetuning.task import Examples, read_files
 from embeddings.parallel_validation import texts_of
 from embeddings.test_sets import read_sides
@@ -103,15 +106,16 @@ def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
     }
 
 
-def measure(job: Finetuning, folder: Path, tests: list) -> dict:
-    """The record of a fine-tuned encoder: what it gets right in every language."""
+def measure(job: Finetuning, folder: Path, tests: list) -> Measured:
+    """What a fine-tuned encoder gets right in every language, in per cent."""
     from embeddings.finetuning.training import tested
 
     training = job.training
-    found = tested(training, folder / MODEL, tests)
+    found = tested(training, folder / MODEL, tests)["languages"]
     learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
+        "variant": f", {setting(training.languages, list(found), bool(training.code_switching))}",
         "dataset": job.dataset or training.what.corpus,
         "task": training.task,
         "measure": training.what.measures[0],
@@ -119,7 +123,6 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "train_examples": learned_from["examples"],
         "code_switching": bool(training.code_switching),
         "hyperparameters": training.settings,
-        **found,
     }
     encoder = {
         "name": job.encoder,
@@ -127,4 +130,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "model": str(training.model),
         "weights": checksums_of(training.model),
     }
-    return {"encoder": encoder, "runs": [run], "training": learned_from}
+    measured = Measured(about={"encoder": encoder, "training": learned_from})
+    rows = [numbers(values, direction=language, part=training.task) for language, values in found.items()]
+    measured.add(run, chain.from_iterable(rows))
+    return measured

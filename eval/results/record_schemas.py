@@ -109,14 +109,6 @@ RETRIEVED = {
     **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
 CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
-ESTIMATE = {"effect": float, "low": Optional(float), "high": Optional(float)}
-MEAN = {"mean": float, "std": Optional(float)}
-TRANSFERRED = {
-    "zero_shot": MEAN,
-    "translate_train": Optional(MEAN),
-    "rate": Optional(float),
-    "retrieval": Optional(float),
-}
 PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
@@ -227,35 +219,8 @@ SCHEMAS = {
                 "measure": str,
                 "train_languages": [str],
                 "code_switching": bool,
-                "languages": Objects(Objects(float)),
             }
         ]
-    },
-    "transfer": {
-        "transfers": [
-            {
-                **dict.fromkeys(("dataset", "task", "measure", "encoder", "source"), str),
-                "seeds": {"zero_shot": int, "translate_train": Optional([int])},
-                "translate_train": Optional(OneOf("all", "each")),
-                "source_score": Optional(MEAN),
-                "languages": Objects(TRANSFERRED),
-                "average": TRANSFERRED,
-                "gap": Optional(ESTIMATE),
-                "rate": Optional(ESTIMATE),
-            }
-        ],
-        "correlations": [
-            {
-                **dict.fromkeys(("dataset", "task", "measure", "source"), str),
-                "encoders": [str],
-                "pearson": Objects(
-                    {
-                        "languages": Objects(Optional(float)),
-                        "average": Optional({"r": float, "low": Optional(float), "high": Optional(float)}),
-                    }
-                ),
-            }
-        ],
     },
     "adequacy": {
         "encoder": {"name": str, "model": str},

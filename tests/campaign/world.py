@@ -5,10 +5,12 @@
 
 import json
 import shutil
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from command_line.measurements import Measured, numbers, write_rows
 from tests.our_commands import run_command
 
 WORDS = {
@@ -226,12 +228,15 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "train_languages": languages, "code_switching": False,
-            "languages": {language: {"accuracy": accuracy} for language in ("de", "en")},
+            "variant": f", {name}", "train_languages": languages, "code_switching": False,
         }  # fmt: skip
-        (world / "fine-tuned" / name).mkdir(parents=True)
-        record = {"format": 1, "kind": "finetuning", "runs": [run]}
-        (world / "fine-tuned" / name / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
+        folder = world / "fine-tuned" / name
+        folder.mkdir(parents=True)
+        measured = Measured(about={"format": 1, "kind": "finetuning"})
+        rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]
+        measured.add(run, chain.from_iterable(rows))
+        (folder / "finetuning.json").write_text(json.dumps(measured.record), encoding="utf-8")
+        write_rows(folder / "finetuning.csv", measured.rows)
 
 
 def _lay_out_multi30k(world: Path) -> None:
