@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.outputs import atomic_path
+from command_line.outputs import atomic_path, checksum
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
@@ -100,8 +100,9 @@ def high(measure: str) -> str:
     return f"{measure}_high"
 
 
-def write_rows(path: Path, rows: list[dict]) -> None:
-    """Write rows as CSV, atomically, with the columns that any of them has.
+def write_rows(path: Path, rows: list[dict]) -> str:
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of it, by
+    which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -114,15 +115,24 @@ def write_rows(path: Path, rows: list[dict]) -> None:
     with atomic_path(path) as temporary:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
+    return checksum(path)
 
 
-def read_rows(path: Path) -> list[dict]:
+def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
 
+    Args:
+        sha256: as the file beside it says; None for a table that was not measured.
+
     Raises:
-        InputError: the file is missing or not such a table; names the line.
+        InputError: the file is missing, another one, or not such a table; names the line.
     """
     try:
+        if sha256 is not None and checksum(path) != sha256:
+            raise InputError(
+                f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
+                " measure again (--force)"
+            )
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or [])

@@ -62,8 +62,7 @@ def write_result(
     files = [file]
     if isinstance(measured, Measured):
         files.append(file.with_suffix(".csv"))
-        write_rows(files[1], measured.rows)
-        measured = measured.record
+        measured = measured.record | {"rows_sha256": write_rows(files[1], measured.rows)}
     record = {
         "format": FORMAT,
         "kind": kind,

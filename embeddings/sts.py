@@ -16,37 +16,36 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines, uncompressed_name
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.outputs import checksum
 from command_line.progress import progress
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE_CODE
 from data_prep.formats.vectors import normalized
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 
 KIND = "sts"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Similarity:
-    """What is compared.
+    """What is compared."""
 
-    Attributes:
-        files: of rated pairs of sentences, one per language, or per two languages.
-        crossed: also the first sentence of one language's file with the second of another's.
-        dataset: name in tables.
-    """
-
+    files: list[Path] = positional(
+        "CSV or TSV of sentence, sentence, rating; its language, or two, in the name: stsb-de-test.csv,"
+        " STS.en-ar.tsv",
+        metavar="FILE",
+    )
     encoder: EncoderOptions
-    files: list[Path]
-    crossed: bool
-    dataset: str
+    crossed: bool = switch("also sentences of two languages (files are row-parallel)")
+    dataset: str = option("name in tables", "STS")
+    output: Path = output_folder(f"{KIND}.json")
+    force: bool = force_switch()
 
 
 @dataclass(frozen=True)
@@ -126,27 +125,9 @@ def _is_language(part: str) -> bool:
     return LANGUAGE_CODE.fullmatch(part) is not None and part not in ("csv", "tsv", "txt", "dev")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=types.path,
-        metavar="FILE",
-        help="CSV or TSV of sentence, sentence, rating; its language, or two, in the name: stsb-de-test.csv,"
-        " STS.en-ar.tsv",
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--crossed", action="store_true", help="also sentences of two languages (files are row-parallel)"
-    )
-    parser.add_argument("--dataset", type=types.text, default="STS", help="name in tables")
-    add_output_arguments(parser, KIND)
-
-
-def main(args) -> None:
-    job = from_arguments(Similarity, args)
-    inputs = [*job.files, *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
+def main(job: Similarity) -> None:
+    inputs = [*job.files, *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
 def measure(job: Similarity) -> Measured:

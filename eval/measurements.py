@@ -48,7 +48,7 @@ class Measurements:
         for run in (run for system in systems for run in system.runs):
             path = run.path.with_suffix(".csv")
             if path not in files:
-                files[path] = table_of(path)
+                files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
             check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
@@ -122,13 +122,13 @@ class Measurements:
         return places[0] == places[1]
 
 
-def table_of(path: Path) -> pd.DataFrame:
-    """The rows of a file.
+def table_of(path: Path, sha256: str) -> pd.DataFrame:
+    """The rows of a file, whose checksum is known.
 
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = _table(read_rows(path))
+    rows = _table(read_rows(path, sha256))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):

@@ -8,6 +8,7 @@ KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
+ROWS = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
 
 TRANSLATION = {
     "system": {**SYSTEM, "seed": Optional(int)},
@@ -24,28 +25,11 @@ TRANSLATION = {
 }
 SEARCHED = {**SEEDED, "search": Objects(Anything)}
 SHARE = Optional(float)
-SCORED = {
-    "kind": KIND,
-    "bleu": float,
-    "chrf": float,
-    "comet": Optional(float),
-    "off_target": SHARE,
-    "on_target_lines": Optional(int),
-    "on_target_bleu": Optional(float),
-    "on_target_chrf": Optional(float),
-    "identifier_error": SHARE,
-    "length_ratio": Optional(float),
-    "empty": float,
-    "copied": float,
-    "identified_languages": Objects(int),
-    "bleu_signature": str,
-    "chrf_signature": str,
-    "reference_sha256": str,
-}
+SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
     "directions": Objects(SCORED),
-    "averages": Objects(Objects(Optional(float))),
+    "rows_sha256": str,
     "scoring": {
         "command": str,
         "versions": Objects(str),
@@ -109,7 +93,6 @@ RETRIEVED = {
     **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
 }
 CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
-PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
 RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
@@ -125,19 +108,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "correlation": {
-        "correlations": [
-            {
-                "dataset": str,
-                "baseline": str,
-                "system": str,
-                "measure": str,
-                "pairs": Objects({"kind": KIND, "precision_change": float, "bleu_change": float}),
-                "pearson": Objects({"n": int, **PEARSON}),
-                "by_seed": Objects(Objects(Optional(float))),
-            }
-        ]
     },
     "off-target": {
         "runs": [
@@ -238,13 +208,11 @@ SCHEMAS = {
 
 
 def check_result(record: dict, kind: str, path) -> None:
-    """Compare a result file with what all have in common, and with the schema of its kind if it has one.
+    """Compare a result file with the schema of its kind; most have runs, whose numbers are rows beside it.
 
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS.get(kind, {}), path)
-    if "runs" in record:
-        check(record, RUNS, path)
+    check(record, SCHEMAS.get(kind, ROWS), path)
     if "inputs" in record:
         check(record, INPUTS, path)

@@ -125,6 +125,11 @@ class Run:
         return self.record["directions"]
 
     @property
+    def rows_sha256(self) -> str:
+        """Of the table of numbers beside the file."""
+        return self.file["rows_sha256"]
+
+    @property
     def search(self) -> dict:
         """How hypotheses were searched."""
         return {option: self.record.get(option, default) for option, default in SEARCH_OPTIONS.items()}

@@ -1,80 +1,10 @@
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from embeddings.classify import Perceptron, teach
 from tests.embeddings.test_retrieve import write
 from tests.eval.rows import by_name, rows_of, values_of
-
-PERCEPTRON = Perceptron(hidden=[8], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
-
-
-def two_moons(count, seed):
-    """What no linear classifier separates: the sign of a product."""
-    vectors = np.random.default_rng(seed).normal(size=(count, 2)).astype(np.float32)
-    return vectors, np.where(vectors[:, 0] * vectors[:, 1] > 0, "same", "other")
-
-
-def accuracy(classify, part):
-    return float((classify(part[0]) == part[1]).mean())
-
-
-def test_a_perceptron_learns_what_a_linear_classifier_cannot():
-    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
-    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) > 0.9
-    linear = Perceptron(hidden=[0], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
-    assert accuracy(teach(linear, train, valid, seed=1), test) < 0.7
-
-
-def test_weight_decay_keeps_a_perceptron_from_learning():
-    """Of weights next to zero nothing is left to tell the classes apart."""
-    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
-    free, small, large = (
-        accuracy(teach(replace(PERCEPTRON, weight_decay=decay), train, valid, seed=1), test)
-        for decay in (0.0, 1e-4, 100.0)
-    )
-    assert min(free, small) > 0.9 and large < 0.6
-
-
-def test_the_epoch_is_chosen_on_the_validation_part():
-    """With validation labels turned round, the best epoch is the one that has learned least."""
-    train, (vectors, labels) = two_moons(400, 1), two_moons(200, 2)
-    turned = vectors, np.where(labels == "same", "other", "same")
-    assert accuracy(teach(PERCEPTRON, train, turned, seed=1), (vectors, labels)) < 0.75
-    assert accuracy(teach(PERCEPTRON, train, (vectors, labels), seed=1), (vectors, labels)) > 0.9
-
-
-def test_of_epochs_that_are_as_good_the_last_is_chosen():
-    """On a validation part that every epoch gets wrong."""
-    train, test = two_moons(400, 1), two_moons(400, 3)
-    hopeless = two_moons(200, 2)[0], np.array(["neither"] * 200)
-    first, last = (teach(replace(PERCEPTRON, epochs=epochs), train, hopeless, seed=1) for epochs in (1, 40))
-    assert accuracy(first, test) < 0.9 < accuracy(last, test)
-
-
-def test_the_hidden_layers_are_of_tanh():
-    """A line is bounded behind them; with rectifiers it grows on."""
-    train = np.linspace(-1, 1, 200, dtype=np.float32)[:, None], np.array(["left"] * 100 + ["right"] * 100)
-    classify = teach(replace(PERCEPTRON, hidden=[3]), train, train, seed=1)
-    model = next(cell.cell_contents for cell in classify.__closure__ if hasattr(cell.cell_contents, "coefs_"))
-    hidden = np.tanh(np.array([[0.7]]) @ model.coefs_[0] + model.intercepts_[0])
-    logit = (hidden @ model.coefs_[1] + model.intercepts_[1]).item()
-    assert model.predict_proba([[0.7]])[0, 1] == pytest.approx(1 / (1 + np.exp(-logit)), rel=1e-5)
-
-
-def test_vectors_may_be_standardized_by_the_training_part():
-    """Of whatever size they are, and whatever the validation part is."""
-    train, valid, test = (
-        (50 + 0.1 * vectors, labels) for vectors, labels in (two_moons(400, seed) for seed in (1, 2, 3))
-    )
-    standardized = replace(PERCEPTRON, standardize=True)
-    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) < 0.7
-    assert accuracy(teach(standardized, train, valid, seed=1), test) > 0.9
-    once, others = replace(standardized, epochs=1), (7 * valid[0] - 3, valid[1])
-    one, other = (teach(once, train, held_out, seed=1)(test[0]) for held_out in (valid, others))
-    assert (one == other).all()
 
 
 def rows(seed, count=40):

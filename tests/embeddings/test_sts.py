@@ -66,7 +66,7 @@ def test_files_of_two_languages(command, one_space, tmp_path, ending):
 
 def test_languages_reach_the_encoder(asked, tmp_path):
     paths = [write(tmp_path / f"STS.{name}.tsv", ["a\tb\t1", "c\td\t2"]) for name in ("en-tr", "es-es")]
-    measure(Similarity(EncoderOptions(tmp_path), paths, False, "STS"))
+    measure(Similarity(encoder=EncoderOptions(tmp_path), files=paths, output=tmp_path))
     assert asked == [("a", "en"), ("b", "tr"), ("a", "es"), ("b", "es")]
 
 

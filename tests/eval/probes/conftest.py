@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from eval.measurements import table_of
+from tests.eval.rows import rows_of
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def llr(command, tmp_path):
     def run(*stores, options=(), output="llr"):
         folders = [getattr(store, "folder", store) for store in stores]
         result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
-        return result if result.status else table_of(tmp_path / output / "llr.csv")
+        return result if result.status else rows_of(tmp_path / output / "llr.csv")
 
     return run
 

@@ -13,7 +13,7 @@ from command_line.measurements import numbers, write_rows
 from eval.probes.learning_curves import Training, correlations
 from eval.scoring.significance import holm
 from tests.eval.rows import rows_of
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, read_scores, write_scores
 from tests.eval.scored import direction as scored_direction
 
 BLEU = {("Pre", 1): (2, 25, 30), ("Pre", 2): (4, 23, 28), ("Post", 1): (1, 8, 46)}
@@ -35,18 +35,15 @@ def folders(tmp_path):
             scores = {
                 "format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "split": "valid",
                 "checkpoint": {"path": "x.pt", "sha256": sha256, "updates": updates},
-                "directions": {"de-fr": scored_direction("zero-shot")},
-                "averages": {"zero-shot": zero_shot}, "scoring": SCORING,
+                "directions": {"de-fr": scored_direction("zero-shot", **zero_shot)}, "scoring": SCORING,
             }  # fmt: skip
-            scored.append(write(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores))
+            scored.append(write_scores(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores).parent)
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
                 "forced": "output", "training": {},
             }  # fmt: skip
-            folder = write(
-                tmp_path / f"llr-{name}-{seed}-{updates}/llr.json",
-                {"format": 1, "kind": "llr", "runs": [run]},
-            )
+            folder = tmp_path / f"llr-{name}-{seed}-{updates}"
+            folder.mkdir()
             accuracy = SOURCE[name, seed][number]
             measured = []
             for repeat, change in enumerate((-0.05, 0.05)):
@@ -55,15 +52,11 @@ def folders(tmp_path):
                     rows = numbers({"accuracy": accuracy + change}, kind="zero-shot", **place)
                     rows += numbers({"accuracy": 1.0}, kind="supervised", **place)
                     measured += [{"run": 0, "dataset": "toy", "system": name, **row} for row in rows]
-            write_rows(folder / "llr.csv", measured)
+            sha256 = write_rows(folder / "llr.csv", measured)
+            record = {"format": 1, "kind": "llr", "runs": [run], "rows_sha256": sha256}
+            (folder / "llr.json").write_text(json.dumps(record), encoding="utf-8")
             recognized.append(folder)
     return scored, recognized
-
-
-def write(path, record):
-    path.parent.mkdir()
-    path.write_text(json.dumps(record), encoding="utf-8")
-    return path.parent
 
 
 @pytest.fixture
@@ -202,6 +195,11 @@ def test_five_percent_of_unrelated_systems_seem_related():
 
 def changed(folder, name: str, change) -> None:
     path = folder / name
+    if name == "scores.json":
+        record = read_scores(path)
+        change(record)
+        write_scores(path, record)
+        return
     record = json.loads(path.read_text(encoding="utf-8"))
     change(record)
     path.write_text(json.dumps(record), encoding="utf-8")

@@ -2,11 +2,12 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import Measured
 from eval.measurements import Measurements
 from eval.probes.recognition import means_over_layers
 from eval.results.systems import Run, System
@@ -20,7 +21,7 @@ from tests.eval.probes.stores import (
     planted,
     write_store,
 )
-from tests.eval.rows import chosen
+from tests.eval.rows import changed, chosen, write_measured
 
 PAPER = ("--protocol", "paper")
 
@@ -130,17 +131,14 @@ def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command
     """Of fewer lines, classifiers learn less."""
     llr(write_store(tmp_path / "s", noise))
     files = [tmp_path / "llr/llr.json", tmp_path / "other/llr.json"]
-    files[1].parent.mkdir()
-    for file in (file.with_suffix(suffix) for file in files[:1] for suffix in (".json", ".csv")):
-        (files[1].parent / file.name).write_text(file.read_text().replace('"seed": 1', '"seed": 2'))
+    shutil.copytree(files[0].parent, files[1].parent)
+    changed(files[1], '"seed": 1', '"seed": 2')
     report = ("report", *files, "--output", tmp_path / "report")
     result = command(*report)
     assert result.status == 0, result.err
-    changed = [file for file in files[1].parent.iterdir() if there in file.read_text()]
-    for file in changed:
-        file.write_text(file.read_text().replace(there, here))
+    changed(files[1], there, here)
     result = command(*report)
-    assert changed and result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}")
+    assert result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}")
 
 
 def test_one_seed_has_the_deviation_of_its_classifiers_and_several_have_that_of_seeds(tmp_path):
@@ -155,8 +153,9 @@ def test_one_seed_has_the_deviation_of_its_classifiers_and_several_have_that_of_
             for repeat, value in enumerate(values)
         ]  # fmt: skip
         measured.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, rows)
-    write_rows(tmp_path / "llr.csv", measured.rows)
-    runs = tuple(Run(tmp_path / "llr.json", run, {}, number) for number, run in enumerate(measured.runs))
+    file = write_measured(tmp_path, "llr", measured)
+    record = json.loads(file.read_text())
+    runs = tuple(Run(file, run, record, number) for number, run in enumerate(measured.runs))
     for count, expected in ((2, [0.2, 0.7]), (1, [0.1, 0.3])):
         found = Measurements.of([System("A", "toy", runs[:count])]).means("accuracy", ("layer",), scale=100)
         shown = found["A", "L1"]

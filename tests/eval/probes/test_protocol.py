@@ -84,7 +84,7 @@ def test_training_is_in_rows_table_and_figure(tmp_path, llr, command, monkeypatc
     assert 1 <= course("epochs") <= run["training"]["epochs"]
     written = (tmp_path / "llr/llr_training_toy.csv").read_text()
     assert f"training,source,L1,held_out,{course('held_out')}" in written
-    monkeypatch.setattr("eval.reporting.views.lines", draw)
+    monkeypatch.setattr("eval.reporting.layers.lines", draw)
     assert command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report").status == 0
     assert list(drawn["panels"])[-2:] == ["Training, source language", "Training, target language"]
     curve = drawn["panels"]["Training, source language"]["PreNorm S-ENC-T-DEC"]

@@ -6,9 +6,9 @@ import re
 import pytest
 from scipy.stats import pearsonr
 
-from command_line.measurements import Measured, numbers, read_rows, write_rows
+from command_line.measurements import Measured, numbers, read_rows
 from eval.probes.training_logs import validations
-from tests.eval.rows import rows_of
+from tests.eval.rows import rows_of, write_measured
 
 UPDATES = (100, 200, 300)
 LOSS = {("MLSC", 1): (9.0, 7.0, 6.5), ("MLSC", 2): (9.5, 8.0, 6.0), ("MLSC +w2w", 1): (9.0, 7.5, 7.0)}
@@ -51,12 +51,9 @@ def folders(tmp_path):
 
 def write(folder, run, rows=None) -> None:
     """Retrieval of a checkpoint; without rows those that are there remain."""
-    record = {"format": 1, "kind": "retrieval", "runs": [run]}
-    (folder / "retrieval.json").write_text(json.dumps(record), encoding="utf-8")
-    if rows is not None:
-        measured = Measured()
-        measured.add(run, rows)
-        write_rows(folder / "retrieval.csv", measured.rows)
+    measured = Measured()
+    measured.add(run, read_rows(folder / "retrieval.csv") if rows is None else rows)
+    write_measured(folder, "retrieval", measured)
 
 
 @pytest.fixture

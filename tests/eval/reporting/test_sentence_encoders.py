@@ -68,9 +68,10 @@ def write_record(path, given):
     measured = Measured()
     for run in given["runs"]:
         measured.add(run, given.get("rows", []))
+    record = {name: value for name, value in given.items() if name != "rows"}
     if "rows" in given:
-        write_rows(path.with_suffix(".csv"), measured.rows)
-    path.write_text(json.dumps({name: value for name, value in given.items() if name != "rows"}))
+        record["rows_sha256"] = write_rows(path.with_suffix(".csv"), measured.rows)
+    path.write_text(json.dumps(record))
 
 
 @pytest.fixture
