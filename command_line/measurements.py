@@ -1,9 +1,9 @@
 """Every number that a command measures is one row of a table.
 
-`KIND.csv` holds the rows. `KIND.json` beside it says where they come from: the trainings that were measured,
-the files that were read, the command. The column `run` is the place of a row's training among the "runs" of
-`KIND.json`. A file has the columns that it needs; all are optional but `run`, `dataset`, `system`, `measure`
-and `value`.
+`KIND.csv` holds the rows, `KIND.examples.jsonl` sentences, with what is said of each. `KIND.json` beside them
+says where they come from: the trainings that were measured, the files that were read, the command. The column
+`run` is the place of a row's training among the "runs" of `KIND.json`. A file has the columns that it needs;
+all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 
 | column | what the number is of |
 |---|---|
@@ -21,13 +21,16 @@ and `value`.
 """
 
 import csv
+import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from command_line.errors import InputError
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
 from command_line.outputs import atomic_path, checksum
+from command_line.records import check, parse_json
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
@@ -36,6 +39,7 @@ COLUMNS = (
     *("run", "dataset", "system", "seed", "split", "kind", "direction"),
     *("part", "layer", "update", "repeat", "measure", "value"),
 )
+EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
 
 
@@ -46,16 +50,19 @@ class Measured:
     Attributes:
         runs: an entry per training that was measured: "system" (name, seed and axes), "dataset", and how it
             was measured; no numbers. "variant" ends the name of a curve of its own, as ", only words".
+            "notes" are sentences for readers of the report.
         rows: the numbers, a dictionary of `COLUMNS` each.
+        examples: sentences, with what is said of each; "run" and names as in rows.
         about: what holds for all runs.
     """
 
     runs: list[dict] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
+    examples: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
-    def add(self, run: dict, rows: Iterable[Mapping]) -> None:
-        """One more training with its rows, which take their names, seed and set from it."""
+    def add(self, run: dict, rows: Iterable[Mapping], examples: Iterable[Mapping] = ()) -> None:
+        """One more training with its rows and examples, which take their names, seed and set from it."""
         names = {
             "dataset": run["dataset"],
             "system": run["system"]["name"] + run.get("variant", ""),
@@ -67,6 +74,7 @@ class Measured:
             {"split": run.get("split"), **row, "run": number, **names, "value": float(row["value"])}
             for row in rows
         ]
+        self.examples += [{"run": number, **names, **example} for example in examples]
 
     def include(self, reference: Path, measures: Collection[str]) -> None:
         """What a file of rows says of published systems, of these measures: a run for each system."""
@@ -116,6 +124,26 @@ def write_rows(path: Path, rows: list[dict]) -> str:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
     return checksum(path)
+
+
+def write_examples(path: Path, examples: list[dict]) -> None:
+    """Write examples as JSON, one a line, atomically."""
+    with atomic_path(path) as temporary:
+        lines = (json.dumps(example, ensure_ascii=False) for example in examples)
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_examples(path: Path) -> list[dict]:
+    """The examples of a file, if there is one.
+
+    Raises:
+        InputError: a line of it is no example; names the line.
+    """
+    examples = []
+    for number, line in enumerate(read_lines(path) if path.exists() else (), 1):
+        examples.append(parse_json(line.encode(), path, number))
+        check(examples[-1], {"run": int}, at(path, number))
+    return examples
 
 
 def read_rows(path: Path, sha256: str | None = None) -> list[dict]:

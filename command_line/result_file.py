@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import EXAMPLES, Measured, write_examples, write_rows
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
@@ -62,6 +62,12 @@ def write_result(
     files = [file]
     if isinstance(measured, Measured):
         files.append(file.with_suffix(".csv"))
+        examples = file.with_suffix(EXAMPLES)
+        if measured.examples:
+            files.append(examples)
+            write_examples(examples, measured.examples)
+        else:
+            examples.unlink(missing_ok=True)
         measured = measured.record | {"rows_sha256": write_rows(files[1], measured.rows)}
     record = {
         "format": FORMAT,

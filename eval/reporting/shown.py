@@ -53,7 +53,11 @@ def _section(entry: dict, results: ResultSet) -> Section:
         if chosen and chosen.systems:
             settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
             exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
-    return Section(entry["title"], exhibits, [" ".join(note.split()) for note in entry.get("notes", [])])
+    notes = [" ".join(note.split()) for note in entry.get("notes", [])]
+    of_runs = {
+        note for system in measurements.systems for run in system.runs for note in run.record.get("notes", [])
+    }
+    return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
 
 
 def _named(function: str) -> Callable:

@@ -4,13 +4,18 @@
 dataset, and with the settings of its entry there.
 """
 
+from collections.abc import Mapping, Sequence
+
 from eval.measurements import Measurements
+from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
+from eval.reporting.example_tables import examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots
 from eval.reporting.points import points
+from eval.results.systems import MeanStd
 
 
 def table(
@@ -24,6 +29,7 @@ def table(
     scale: float = 1.0,
     each: str = "",
     average: bool = False,
+    above: Mapping[str, str] = {},
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -33,13 +39,21 @@ def table(
         scale: of the numbers.
         each: column of the rows; there is a table for each of its values.
         average: add a column of the mean over all columns.
+        above: measures that all systems share, and what their lines above the systems are called.
     """
     tables = []
-    for part, files, label in parts(measured.where(measure=measure), dataset, each):
+    for part, files, label in parts(measured.where(measure=[measure, *above]), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
         averages = part.means(measure, scale=scale) if average else {}
-        rows = []
+        rows = [
+            [
+                *cells(line, ""),
+                *(mean_cell(value, digits) for value in _shared(part, one, columns, titles, scale)),
+            ]
+            for one, line in above.items()
+        ]
+        rules = frozenset({len(rows)} - {0})
         for system in part.systems:
             values = [means.get((system.name, title)) for title in titles]
             if average:
@@ -48,9 +62,19 @@ def table(
             rows.append([*cells(system.name, len(system.runs)), *cells_of_values])
         text = f"{caption} on {label}; mean ± deviation over seeds."
         header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
-        data = rows_behind(part, [measure])
-        tables.append(Table(slug(name, *files), text, header, rows, data=data))
+        data = rows_behind(part, [measure, *above])
+        tables.append(Table(slug(name, *files), text, header, rows, rules, data))
     return tables
+
+
+def _shared(
+    measured: Measurements, measure: str, column: str, values: Sequence[str], scale: float
+) -> list[MeanStd | None]:
+    """For each value of a column, a number that is the same for all systems that have it."""
+    numbers: dict[str, MeanStd] = {}
+    for (_, value), mean in measured.means(measure, (column,), scale=scale).items():
+        numbers.setdefault(value, MeanStd(mean.mean, None))
+    return [numbers.get(value) for value in values]
 
 
 def directions(
@@ -115,5 +139,7 @@ VIEWS = {
         curves_over,
         effects,
         points,
+        confusion,
+        examples,
     )
 }

@@ -109,35 +109,6 @@ SCHEMAS = {
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
     },
-    "off-target": {
-        "runs": [
-            {
-                **SEARCHED,
-                "directions": Objects(
-                    {
-                        "kind": KIND,
-                        "intended": str,
-                        "lines": int,
-                        "off_target": SHARE,
-                        "identifier_error": SHARE,
-                        "identified": Objects(int),
-                        "identified_references": Objects(int),
-                        "off_target_as": Optional(Objects(int)),
-                        "worst": [
-                            {
-                                "line": int,
-                                "identified": str,
-                                "confidence": float,
-                                "source": str,
-                                "reference": str,
-                                "hypothesis": str,
-                            }
-                        ],
-                    }
-                ),
-            }
-        ]
-    },
     "interlingua": {
         "runs": [
             {
@@ -191,18 +162,6 @@ SCHEMAS = {
                 "code_switching": bool,
             }
         ]
-    },
-    "adequacy": {
-        "encoder": {"name": str, "model": str},
-        **CUT,
-        "runs": [
-            {
-                **SEARCHED,
-                "directions": Objects(
-                    {"kind": KIND, "lines": int, "cosine": float, "reference_cosine": float}
-                ),
-            }
-        ],
     },
 }
 

@@ -152,7 +152,7 @@ class ResultSet:
                         f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
                         " again"
                     )
-                if one and kind in OF_TRANSLATIONS and run["search"] != one.search:
+                if one and kind in OF_TRANSLATIONS and run.get("search") != one.search:
                     raise InputError(
                         f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
                     )
