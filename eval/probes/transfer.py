@@ -77,8 +77,7 @@ def main(args) -> None:
         raise InputError("--retrieved-as: of --retrieval, which is not given; leave it out")
     files = _files(options.results, FINETUNING)
     retrieved = _files(options.retrieval, RETRIEVAL)
-    read = [*files, *(file.with_suffix(".csv") for file in files), *retrieved]
-    publish(KIND, options, read, lambda: measure(options, files, retrieved), args)
+    publish(KIND, options, [*files, *retrieved], lambda: measure(options, files, retrieved), args)
 
 
 def _files(given: Iterable[Path], kind: str) -> list[Path]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line.measurements import Measured, numbers, write_rows
+from command_line.measurements import Measured, numbers
+from tests.eval.rows import write_measured
 from tests.our_commands import run_command
 
 WORDS = {
@@ -206,13 +207,10 @@ def _write_fine_tuned(world: Path) -> None:
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
             "variant": f", {name}", "train_languages": languages, "code_switching": False,
         }  # fmt: skip
-        folder = world / "fine-tuned" / name
-        folder.mkdir(parents=True)
-        measured = Measured(about={"format": 1, "kind": "finetuning"})
+        measured = Measured()
         rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]
         measured.add(run, chain.from_iterable(rows))
-        (folder / "finetuning.json").write_text(json.dumps(measured.record), encoding="utf-8")
-        write_rows(folder / "finetuning.csv", measured.rows)
+        write_measured(world / "fine-tuned" / name, "finetuning", measured)
 
 
 def _lay_out_multi30k(world: Path) -> None:

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr, ttest_1samp
 
-from command_line.measurements import Measured, numbers, write_rows
+from command_line.measurements import Measured, numbers
 from embeddings.finetuning.settings import setting
 from tests.eval.retrieved import direction as retrieval_of
 from tests.eval.retrieved import first_hits
 from tests.eval.retrieved import record as retrieval_record
-from tests.eval.rows import chosen, rows_of
+from tests.eval.rows import chosen, rows_of, write_measured
 
 LANGUAGES = ["fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur"]
 CODES = ["fra", "spa", "deu", "ell", "bul", "rus", "tur", "ara", "vie", "tha", "cmn", "hin", "swh", "urd"]
@@ -99,12 +99,10 @@ def finetuned(tmp_path):
         }
         run["variant"] = f", {setting(run['train_languages'], list(languages), run['code_switching'])}"
         folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
-        folder.mkdir()
-        measured = Measured(about={"format": 1, "kind": "finetuning", "encoder": {"name": name}})
+        measured = Measured(about={"encoder": {"name": name}})
         rows = [numbers({"accuracy": value}, direction=language) for language, value in languages.items()]
         measured.add(run, chain.from_iterable(rows))
-        (folder / "finetuning.json").write_text(json.dumps(measured.record), encoding="utf-8")
-        write_rows(folder / "finetuning.csv", measured.rows)
+        write_measured(folder, "finetuning", measured)
         return folder
 
     return write
@@ -516,11 +514,10 @@ def test_errors(finetuned, retrieved, probe, one_line, words, message):
         ({"code_switching": True}, "found a, code-switched, en on XNLI"),
         ({"measure": "f1"}, "no 'f1' of de, by which the task is judged"),
         ({"train_languages": []}, "a run without languages of training or of the test"),
-        ({"tested": []}, "a run without languages of training or of the test"),
+        ({"tested": {}}, "a run without languages of training or of the test"),
     ],
 )
 def test_results_that_show_no_transfer(finetuned, probe, one_line, others, message):
-    folder = finetuned("a", {"de": 60.0, "fr": 50.0}, **others)
-    if "tested" in others:
-        write_rows(folder / "finetuning.csv", others["tested"])
-    one_line(probe(folder), message)
+    tested = others.get("tested", {"de": 60.0, "fr": 50.0})
+    others = {name: value for name, value in others.items() if name != "tested"}
+    one_line(probe(finetuned("a", tested, **others)), message)
