@@ -18,6 +18,8 @@ all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
 | `measure` | what was measured, its name in `eval/report.toml` |
 | `value` | the number; there is no row where there is none |
+
+`KIND.npz` holds numbers of single lines, where a command has them: those that tests of significance draw.
 """
 
 import csv
@@ -26,6 +28,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
@@ -54,12 +58,14 @@ class Measured:
         rows: the numbers, a dictionary of `COLUMNS` each.
         examples: sentences, with what is said of each; "run" and names as in rows.
         about: what holds for all runs.
+        lines: name -> a number per line, of which tests of significance are made.
     """
 
     runs: list[dict] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
     examples: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
+    lines: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, run: dict, rows: Iterable[Mapping], examples: Iterable[Mapping] = ()) -> None:
         """One more training with its rows and examples, which take their names, seed and set from it."""
@@ -109,8 +115,8 @@ def high(measure: str) -> str:
 
 
 def write_rows(path: Path, rows: list[dict]) -> str:
-    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of it, by
-    which `KIND.json` knows its rows.
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the
+    file, by which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -124,6 +130,27 @@ def write_rows(path: Path, rows: list[dict]) -> str:
         table = [columns, *([row.get(name) for name in columns] for row in rows)]
         temporary.write_text(csv_text(table), encoding="utf-8")
     return checksum(path)
+
+
+def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> str:
+    """Write the numbers of single lines in numpy's compressed format, atomically; returns the SHA-256."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, **lines)
+    return checksum(path)
+
+
+def read_lines_of(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
+    """Of what `write_lines` has written, the numbers of these names, as far as there are any.
+
+    Args:
+        sha256: as the file beside it says.
+
+    Raises:
+        InputError: the file is missing, or another one.
+    """
+    _check_written(path, sha256)
+    with np.load(path) as stored:
+        return {name: stored[name] for name in names if name in stored}
 
 
 def write_examples(path: Path, examples: list[dict]) -> None:
@@ -155,20 +182,25 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     Raises:
         InputError: the file is missing, another one, or not such a table; names the line.
     """
+    _check_written(path, sha256)
     try:
-        if sha256 is not None and checksum(path) != sha256:
-            raise InputError(
-                f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
-                " measure again (--force)"
-            )
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or [])
             return [_read(path, reader.line_num, row) for row in reader]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; measure again (--force)") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+
+
+def _check_written(path: Path, sha256: str | None) -> None:
+    """A file is there, and the one that the record beside it was written with."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; measure again (--force)")
+    if sha256 is not None and checksum(path) != sha256:
+        raise InputError(
+            f"{path}: is not the file that {path.with_suffix('.json').name} beside it was written with;"
+            " measure again (--force)"
+        )
 
 
 def _check_columns(path: Path, columns: Iterable[str]) -> None:

@@ -1,12 +1,12 @@
-"""The view of examples: sentences, with what is said of each."""
+"""Views of examples: sentences, with what is said of each."""
 
 from collections.abc import Mapping
 
 from command_line.measurements import EXAMPLES, read_examples
 from data_prep.language_identification import EMPTY
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Cell, Table, cell, number_cell, slug
-from eval.results.systems import System
+from eval.reporting.exhibits import Cell, Table, cell, number_cell, slug, table_of_means
+from eval.results.systems import MeanStd, System
 
 Place = tuple[bool, str]  # whether a direction was trained, and its name
 
@@ -40,6 +40,39 @@ def examples(
         table = Table(slug(name, dataset, system.name), text, header, rows, frozenset(rules), folded=True)
         tables += [table] if rows else []
     return tables
+
+
+def example_means(
+    measured: Measurements,
+    dataset: str,
+    name: str,
+    columns: Mapping[str, str],
+    number: str,
+    title: str,
+    caption: str,
+    digits: int = 4,
+) -> list[Table]:
+    """A row per system and example: how many runs of the system have it, and the mean of a number over these.
+
+    Args:
+        columns: fields that tell examples from each other, and the titles of their columns.
+        number: a field.
+        title: of its column.
+        caption: without the dataset.
+    """
+    rows = []
+    for system in measured.systems:
+        numbers: dict[tuple, dict[int, float]] = {}
+        for place, run in enumerate(system.runs):
+            for example in read_examples(run.path.with_suffix(EXAMPLES)):
+                if example["run"] == run.number:
+                    numbers.setdefault(tuple(map(example.get, columns)), {})[place] = example[number]
+        rows += [
+            ([system.name, f"{len(by_run)} of {len(system.runs)}", *texts], [MeanStd.of(by_run.values())])
+            for texts, by_run in numbers.items()
+        ]
+    titles = ["System", "Seeds", *columns.values(), title]
+    return [table_of_means(slug(name, dataset), f"{caption} in {dataset}.", titles, rows, digits)]
 
 
 def in_order(system: System, surest: str) -> list[tuple[str, str, dict]]:

@@ -1,7 +1,6 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
-from embeddings.encoders.sizes import SCHEMA as SIZES
+from command_line.records import AnyOf, Objects, OneOf, Optional, check
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
@@ -23,8 +22,6 @@ TRANSLATION = {
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }
-SEARCHED = {**SEEDED, "search": Objects(Anything)}
-SHARE = Optional(float)
 SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
@@ -69,31 +66,6 @@ COMPARISON = {
 }
 
 
-LENGTHS = {
-    "lines": int,
-    "accuracy": float,
-    "absolute_error": float,
-    "bias": float,
-    "mean_length": float,
-    "bleu_predicted": float,
-    "bleu_gold": float,
-    "p_value": float,
-    "adjusted_p_value": float,
-}
-AVERAGES = {
-    "average": Objects(float),
-    "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
-}
-MEASURED = {"p_at_1": float, "p_at_1_by_text": float, "error": float, "hits": str}
-RETRIEVED = {
-    "queries": int,
-    "candidates": int,
-    "texts_sha256": str,
-    "recall": Optional(float),  # of inverted lists
-    **dict.fromkeys(SIMILARITIES, Optional(MEASURED)),
-}
-CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
-RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -109,50 +81,19 @@ SCHEMAS = {
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
     },
-    "interlingua": {
-        "runs": [
-            {
-                **SEARCHED,
-                "length_candidates": int,
-                "lengths": Objects(LENGTHS),
-                "similarity": Objects({"kind": KIND, "cosine": SHARE, "cosine_by_chance": SHARE}),
-            }
-        ]
-    },
     "data-size": {
-        "of": OneOf("encoders", "languages"),
-        "unit": str,
-        "similarity": str,
-        "group": Optional(str),
-        "direction": Optional(OneOf("from", "to")),
-        "points": [{"dataset": str, "encoder": str, "name": str, "size": float, "p_at_1": float}],
+        **ROWS,
+        **dict.fromkeys(("of", "unit", "similarity"), str),
+        **dict.fromkeys(("group", "direction"), Optional(str)),
     },
     "sentence-retrieval": {
-        **CUT,
+        **ROWS,
+        "lines_sha256": str,
         "neighbours": int,
-        "runs": [
-            {
-                **SEEDED,
-                "directions": Objects(RETRIEVED),
-                **AVERAGES,
-                "by_direction": Optional({"pivot": str, "from": AVERAGES, "to": AVERAGES}),
-                "size": {"width": int, **SIZES},
-                "smaller": Objects({"bytes": int, "p_at_1": float}),
-            }
-        ],
-    },
-    "neighbours": {
-        **CUT,
-        "runs": [
-            {
-                **SEEDED,
-                "sentences": [
-                    {"sentence": str, "neighbours": [{"line": int, "sentence": str, "cosine": float}]}
-                ],
-            }
-        ],
+        "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
     "finetuning": {
+        **ROWS,
         "runs": [
             {
                 **SEEDED,
@@ -161,7 +102,7 @@ SCHEMAS = {
                 "train_languages": [str],
                 "code_switching": bool,
             }
-        ]
+        ],
     },
 }
 

@@ -253,7 +253,8 @@ stage_report() {
   add_encoder_results "$OUTPUT/retrieval/teacher"
   for_each_model add_retrieval
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  run python -m eval report "${RESULTS[@]}" --reference "$ROOT/recipes/$RECIPE/reference.csv" --output "$OUTPUT/report" \
+    --title "$TITLE: $NAME"
   [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
 }
 

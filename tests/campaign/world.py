@@ -182,6 +182,7 @@ def _write_course(world: Path) -> None:
     for folder in ("course", "retrieved-course"):
         (world / folder).mkdir()
     (world / "retrieved-course/retrieval.json").write_text(json.dumps(results), encoding="utf-8")
+    shutil.copyfile(world / "retrieval/retrieval.csv", world / "retrieved-course/retrieval.csv")
     (world / "course/train.log").write_text("| valid | loss 5 | num_updates 10\n")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import Measured, write_lines, write_rows
 from command_line.outputs import checksum
 from command_line.result_file import FORMAT
 from eval.measurements import table_of
@@ -36,10 +36,12 @@ def values_of(file: Path, **wanted) -> list[float]:
 
 
 def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
-    """`KIND.json` and `KIND.csv` as a command writes them; returns the first."""
+    """`KIND.json`, `KIND.csv` and `KIND.npz` as a command writes them; returns the first."""
     folder.mkdir(parents=True, exist_ok=True)
-    sha256 = write_rows(folder / f"{kind}.csv", measured.rows)
-    record = {"format": FORMAT, "kind": kind, **measured.record, "rows_sha256": sha256}
+    sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
+    if measured.lines:
+        sums["lines_sha256"] = write_lines(folder / f"{kind}.npz", measured.lines)
+    record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
     (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
     return folder / f"{kind}.json"
 
