@@ -1,4 +1,4 @@
-"""What sentence encoders can do: cases like that of 2.4.8, and tasks that they are fine-tuned for."""
+"""Tasks that sentence encoders are fine-tuned for."""
 
 from statistics import fmean
 
