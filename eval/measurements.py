@@ -152,7 +152,7 @@ def rows_of(run: Run) -> pd.DataFrame:
     Raises:
         InputError: as `table_of`.
     """
-    return _rows_of(table_of(run.path.with_suffix(".csv")), run, 0)
+    return _rows_of(table_of(run.path.with_suffix(".csv"), run.rows_sha256), run, 0)
 
 
 def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:

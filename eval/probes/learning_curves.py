@@ -30,7 +30,7 @@ KIND = "learning-curves"
 ACCURACY = "accuracy"  # of layer-wise language recognition
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
+RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
 RECOGNIZED_WITH += ("batch_size",)
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
@@ -157,7 +157,7 @@ def recognition(folders: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
 
 def check_recognized_alike(first: Run, run: Run) -> None:
     """Accuracies that are correlated together are of one protocol and of the same tokens."""
-    for name in ("tokens", "forced", "split"):
+    for name in ("tokens", "forced", "split", "train_split", "train_sentences"):
         check_equal(name, first, run, first.value(name), run.value(name))
     for name in RECOGNIZED_WITH:
         values = [one.value("training", name) for one in (first, run)]

@@ -55,8 +55,6 @@ def recognize(folder, options) -> tuple[dict, list[dict]]:
         *baselines(store, labels, layers, sets, next(iter(tested.values()))),
     ]
     rows += means_over_layers(rows, layers)
-    if missing := unconverged(rows):
-        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
     run = describe(store, options.test_split) | {
         "forced": store.record["forced"],
         "tokens": options.tokens,
@@ -70,7 +68,12 @@ def recognize(folder, options) -> tuple[dict, list[dict]]:
         "-".join(direction): store.text_sha256(options.test_split, direction)
         for direction in store.directions(options.test_split)
     }
-    return run | {"texts": {name: text for name, text in texts.items() if text}}, rows
+    run["texts"] = {name: text for name, text in texts.items() if text}
+    if missing := unconverged(rows):
+        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
+        named = f"{store.system['name']} on {run['dataset']}, seed {store.system.get('seed')}"
+        run["notes"] = [f"Warning: {named}: {missing}. They say less than the states hold."]
+    return run, rows
 
 
 def kind_of(store: StateStore, direction: Direction) -> str:

@@ -165,46 +165,6 @@ def _where_decoders_begin(measured: Measurements, layers: Sequence[str]) -> list
     return [place for place, layer in enumerate(layers) if place and layer in of_decoders][:1]
 
 
-def layer_table(
-    measured: Measurements,
-    dataset: str,
-    name: str,
-    measures: Mapping[str, str],
-    caption: str,
-    doubt: str,
-    digits: int = 1,
-) -> list[Table]:
-    """Several measures in every layer: parts by systems by measures.
-
-    Args:
-        measures: and what their rows are called; those in "%" are fractions.
-        doubt: a measure, of 1 where a number is as it should be; others are marked by a star.
-        digits: as for `table`.
-    """
-    layers = layers_in_order(measured, doubt)
-    means = {
-        measure: measured.means(measure, ("part", "layer"), scale=100 if "%" in title else 1)
-        for measure, title in measures.items()
-    }
-    sure = measured.means(doubt, ("part", "layer"))
-    rows, rules = [], set()
-    for part in sorted(measured.values("part", doubt)):
-        rules.add(len(rows))
-        for system, (measure, title) in product(measured.systems, measures.items()):
-            places = [(system.name, part, layer) for layer in layers]
-            marks = ["*" if place in sure and sure[place].mean < 1 else "" for place in places]
-            values = [
-                mean_cell(means[measure].get(place), digits, mark)
-                for place, mark in zip(places, marks, strict=True)
-            ]
-            rows.append([*cells(part, system.name, title), *values])
-    caption = f"{caption} on {dataset}; mean ± deviation over seeds."
-    header = [cells("", "System", "", *layers)]
-    data = rows_behind(measured, [*measures, doubt])
-    table = Table(slug(name, dataset), caption, header, rows, frozenset(rules - {0}), data, folded=True)
-    return [table] if rows else []
-
-
 def layer_changes(
     measured: Measurements, dataset: str, name: str, measure: str, title: str, caption: str
 ) -> list[Figure]:

@@ -7,10 +7,12 @@ dataset, and with the settings of its entry there.
 from collections.abc import Mapping, Sequence
 
 from eval.measurements import Measurements
+from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
-from eval.reporting.example_tables import example_means
+from eval.reporting.example_tables import example_means, examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.layers import KINDS, layer_changes, layer_curves, layer_table
+from eval.reporting.grids import grid, heat_map
+from eval.reporting.layers import KINDS, layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots
 from eval.reporting.points import points
@@ -131,7 +133,6 @@ VIEWS = {
     for view in (
         layer_curves,
         layer_changes,
-        layer_table,
         table,
         directions,
         measures,
@@ -139,5 +140,9 @@ VIEWS = {
         effects,
         points,
         example_means,
+        confusion,
+        examples,
+        grid,
+        heat_map,
     )
 }

@@ -1,6 +1,6 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
+from command_line.records import AnyOf, Objects, OneOf, Optional, check
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
 
 KIND = OneOf("supervised", "zero-shot")
@@ -22,8 +22,6 @@ TRANSLATION = {
     "command": Optional(str),
     "versions": Optional(Objects(str)),
 }
-SEARCHED = {**SEEDED, "search": Objects(Anything)}
-SHARE = Optional(float)
 SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
@@ -68,18 +66,6 @@ COMPARISON = {
 }
 
 
-LENGTHS = {
-    "lines": int,
-    "accuracy": float,
-    "absolute_error": float,
-    "bias": float,
-    "mean_length": float,
-    "bleu_predicted": float,
-    "bleu_gold": float,
-    "p_value": float,
-    "adjusted_p_value": float,
-}
-CUT = {"cut": Optional(int)}  # sentences of which an encoder read a part, as far as the file says it
 ESTIMATE = {"effect": float, "low": Optional(float), "high": Optional(float)}
 MEAN = {"mean": float, "std": Optional(float)}
 TRANSFERRED = {
@@ -102,45 +88,6 @@ SCHEMAS = {
         "splits": Objects(
             Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
         ),  # language models have no decoder
-    },
-    "off-target": {
-        "runs": [
-            {
-                **SEARCHED,
-                "directions": Objects(
-                    {
-                        "kind": KIND,
-                        "intended": str,
-                        "lines": int,
-                        "off_target": SHARE,
-                        "identifier_error": SHARE,
-                        "identified": Objects(int),
-                        "identified_references": Objects(int),
-                        "off_target_as": Optional(Objects(int)),
-                        "worst": [
-                            {
-                                "line": int,
-                                "identified": str,
-                                "confidence": float,
-                                "source": str,
-                                "reference": str,
-                                "hypothesis": str,
-                            }
-                        ],
-                    }
-                ),
-            }
-        ]
-    },
-    "interlingua": {
-        "runs": [
-            {
-                **SEARCHED,
-                "length_candidates": int,
-                "lengths": Objects(LENGTHS),
-                "similarity": Objects({"kind": KIND, "cosine": SHARE, "cosine_by_chance": SHARE}),
-            }
-        ]
     },
     "data-size": {
         **ROWS,

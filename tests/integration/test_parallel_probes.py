@@ -94,7 +94,7 @@ def test_stock_checkpoints_go_through_every_probe(stores, translations, alignmen
         values = retrieved[retrieved.measure == measure].value
         assert len(values) == 2 and values.min() > least
     assert values_of(out / "correlation.csv", kind="all", measure="pairs") == [3]
-    assert set(found["off-target"]["runs"][0]["directions"]) == set(DIRECTIONS)
+    assert set(rows_of(out / "off-target.csv").direction) == set(DIRECTIONS)
 
     files = [*translations, *(out / f"{kind}.json" for kind in kinds)]
     command("report", *files, "--output", tmp_path / "report")

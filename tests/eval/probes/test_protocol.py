@@ -61,6 +61,7 @@ def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):
         report = tmp_path / f"report-{name}"
         assert command("report", tmp_path / name / "llr.json", "--output", report).status == 0
         html = (report / "report.html").read_text()
+        assert ("10 of 10 classifiers have not converged" in html) == shown
         assert ("*</td>" in html) == shown
 
 
