@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from embeddings.encoders.options import KINDS
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.probes.adequacy import cosines
 from tests.eval.rows import rows_of
@@ -47,7 +47,7 @@ def letters():
 @pytest.fixture
 def encoder(letters, monkeypatch, tmp_path):
     """The path of a model that is read as the stand-in."""
-    monkeypatch.setitem(KINDS, "checkpoint", lambda options: letters)
+    monkeypatch.setattr(EncoderOptions, "load", lambda options: letters)
     (tmp_path / "x").write_text("")
     return tmp_path / "x"
 
