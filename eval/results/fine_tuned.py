@@ -18,7 +18,6 @@ from eval.results.systems import Run, System
 
 KIND = "finetuning"
 PIVOT = "en"  # whose examples have nothing to be switched with
-TITLES = {"f1": "F1"}  # of measures that are not called as they are written
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +220,3 @@ def _by_seed(languages: dict[str, FineTuned], task: str) -> list[list[dict]]:
             for rows, value in zip(runs, values if not seeds else [fmean(values)], strict=True):
                 rows += numbers({measure: value}, direction=language, part=task)
     return runs
-
-
-def title_of(measure: str) -> str:
-    """In captions: "accuracy", "F1", "exact match"."""
-    return TITLES.get(measure, measure.replace("_", " "))
