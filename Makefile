@@ -7,6 +7,8 @@ SHELL := /usr/bin/env bash
 
 # What would put packages elsewhere, or take those of other places for installed.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
+# Without bytecode on the disk each of the tests' many processes compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 VENV := .venv

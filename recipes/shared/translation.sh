@@ -86,7 +86,7 @@ report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
   local logs=() pairs=() comparison=()
   set_logs "${@:4}"
   if [[ ${#logs[@]} -gt 0 ]]; then
-    run python -m eval probe cost "${logs[@]}" --dataset "$NAME" --output "$1/cost"
+    run python -m eval probe cost "${logs[@]}" --dataset "$NAME" --reference "$ROOT/recipes/zero_shot/reference.csv" --output "$1/cost"
     PROBE_RESULTS+=("$1/cost/cost.json")
   fi
   if [[ $3 -gt 1 ]]; then

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from command_line import dispatch
-from command_line.errors import InputError, at
+from command_line.errors import InputError, at, check_file
 
 STEPS = {"count": ("step_under_test", "count something")}
 
@@ -158,6 +158,17 @@ def test_other_exceptions_are_not_hidden(step):
 def test_at_names_file_and_line():
     assert at("a.txt") == "a.txt"
     assert at("a.txt", 7) == "a.txt:7"
+
+
+def test_what_is_no_file(tmp_path):
+    (tmp_path / "a.txt").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("a.txt", "pipe"):
+        check_file(tmp_path / name, "a text")
+    with pytest.raises(InputError, match=f"{tmp_path}: is a folder, expected a text"):
+        check_file(tmp_path, "a text")
+    with pytest.raises(InputError, match=f"{tmp_path}/b.txt: no such file; expected a text"):
+        check_file(tmp_path / "b.txt", "a text")
 
 
 def test_a_package_of_an_extra_that_is_not_installed(step, monkeypatch, capsys):

@@ -9,6 +9,7 @@ from command_line.lines import count_lines, read_lines
 from command_line.xz import open_xz
 
 FIRST, SECOND = (b"".join(b"%s %d\n" % (name, number) for number in range(50_000)) for name in (b"a", b"b"))
+SECOND_STREAM = lzma.compress(SECOND)
 
 
 def write(path, *parts: bytes):
@@ -19,7 +20,7 @@ def write(path, *parts: bytes):
 @pytest.mark.parametrize("padding", [0, 4, 1 << 17])
 def test_streams_one_after_the_other_with_padding(tmp_path, padding):
     zeros = bytes(padding)
-    path = write(tmp_path / "a.xz", lzma.compress(FIRST), zeros, lzma.compress(SECOND), zeros)
+    path = write(tmp_path / "a.xz", lzma.compress(FIRST), zeros, SECOND_STREAM, zeros)
     with open_xz(path) as stream:
         assert stream.read() == FIRST + SECOND
     assert count_lines(path) == 100_000
@@ -39,10 +40,10 @@ def flipped(content: bytes, place: int) -> bytes:
     [
         b"garbage",
         bytes(3),
-        bytes(5) + lzma.compress(SECOND),
-        flipped(lzma.compress(SECOND), 2),
-        flipped(lzma.compress(SECOND), 40),
-        lzma.compress(SECOND)[:-9],
+        bytes(5) + SECOND_STREAM,
+        flipped(SECOND_STREAM, 2),
+        flipped(SECOND_STREAM, 40),
+        SECOND_STREAM[:-9],
     ],
     ids=["garbage", "odd padding", "odd padding between", "header", "block", "cut"],
 )

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 
 from command_line.outputs import partial_prefix
-from data_prep.corpus_stats import percentile, plot, summarize
+from data_prep.corpus_stats import percentile, plot, shares_of_lengths, summarize
 
 
 def test_table_json_and_plot(step, tmp_path, write_corpus):
@@ -40,6 +40,12 @@ def test_percentiles():
     histogram = Counter({1: 98, 7: 1, 300: 1})
     assert [percentile(histogram, share) for share in (0.5, 0.98, 0.99, 1.0)] == [1, 1, 7, 300]
     assert summarize(histogram)["mean"] == 4.05
+
+
+def test_shares_of_lengths_are_cut_where_few_lines_are_longer():
+    assert shares_of_lengths(Counter({0: 1, 2: 3})) == [25, 0, 75]
+    assert shares_of_lengths(Counter({1: 199, 300: 1})) == [0, 99.5]
+    assert shares_of_lengths(Counter({0: 5})) == [100, 0]  # a point is no curve
 
 
 def test_leftovers_of_dead_processes_go(step, tmp_path, write_corpus):

@@ -1,88 +1,10 @@
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from embeddings.classify import Perceptron, described, teach
 from tests.embeddings.test_retrieve import write
-
-PERCEPTRON = Perceptron(hidden=[8], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
-
-
-def two_moons(count, seed):
-    """What no linear classifier separates: the sign of a product."""
-    vectors = np.random.default_rng(seed).normal(size=(count, 2)).astype(np.float32)
-    return vectors, np.where(vectors[:, 0] * vectors[:, 1] > 0, "same", "other")
-
-
-def accuracy(classify, part):
-    return float((classify(part[0]) == part[1]).mean())
-
-
-def test_a_perceptron_learns_what_a_linear_classifier_cannot():
-    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
-    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) > 0.9
-    linear = Perceptron(hidden=[0], epochs=40, batch=16, learning_rate=0.01, weight_decay=0.0)
-    assert accuracy(teach(linear, train, valid, seed=1), test) < 0.7
-
-
-def test_weight_decay_keeps_a_perceptron_from_learning():
-    """Of weights next to zero nothing is left to tell the classes apart."""
-    train, valid, test = two_moons(400, 1), two_moons(200, 2), two_moons(400, 3)
-    free, small, large = (
-        accuracy(teach(replace(PERCEPTRON, weight_decay=decay), train, valid, seed=1), test)
-        for decay in (0.0, 1e-4, 100.0)
-    )
-    assert min(free, small) > 0.9 and large < 0.6
-
-
-def test_the_epoch_is_chosen_on_the_validation_part():
-    """With validation labels turned round, the best epoch is the one that has learned least."""
-    train, (vectors, labels) = two_moons(400, 1), two_moons(200, 2)
-    turned = vectors, np.where(labels == "same", "other", "same")
-    assert accuracy(teach(PERCEPTRON, train, turned, seed=1), (vectors, labels)) < 0.75
-    assert accuracy(teach(PERCEPTRON, train, (vectors, labels), seed=1), (vectors, labels)) > 0.9
-
-
-def test_of_epochs_that_are_as_good_the_last_is_chosen():
-    """On a validation part that every epoch gets wrong."""
-    train, test = two_moons(400, 1), two_moons(400, 3)
-    hopeless = two_moons(200, 2)[0], np.array(["neither"] * 200)
-    first, last = (teach(replace(PERCEPTRON, epochs=epochs), train, hopeless, seed=1) for epochs in (1, 40))
-    assert accuracy(first, test) < 0.9 < accuracy(last, test)
-
-
-def test_the_hidden_layers_are_of_tanh():
-    """A line is bounded behind them; with rectifiers it grows on."""
-    train = np.linspace(-1, 1, 200, dtype=np.float32)[:, None], np.array(["left"] * 100 + ["right"] * 100)
-    classify = teach(replace(PERCEPTRON, hidden=[3]), train, train, seed=1)
-    model = next(cell.cell_contents for cell in classify.__closure__ if hasattr(cell.cell_contents, "coefs_"))
-    hidden = np.tanh(np.array([[0.7]]) @ model.coefs_[0] + model.intercepts_[0])
-    logit = (hidden @ model.coefs_[1] + model.intercepts_[1]).item()
-    assert model.predict_proba([[0.7]])[0, 1] == pytest.approx(1 / (1 + np.exp(-logit)), rel=1e-5)
-
-
-def test_vectors_may_be_standardized_by_the_training_part():
-    """Of whatever size they are, and whatever the validation part is."""
-    train, valid, test = (
-        (50 + 0.1 * vectors, labels) for vectors, labels in (two_moons(400, seed) for seed in (1, 2, 3))
-    )
-    standardized = replace(PERCEPTRON, standardize=True)
-    assert accuracy(teach(PERCEPTRON, train, valid, seed=1), test) < 0.7
-    assert accuracy(teach(standardized, train, valid, seed=1), test) > 0.9
-    once, others = replace(standardized, epochs=1), (7 * valid[0] - 3, valid[1])
-    one, other = (teach(once, train, held_out, seed=1)(test[0]) for held_out in (valid, others))
-    assert (one == other).all()
-
-
-def test_mean_and_deviation_of_runs():
-    assert described([1.0, 3.0]) == {
-        "accuracy": 2.0,
-        "deviation": pytest.approx(2**0.5),
-        "accuracies": [1.0, 3.0],
-    }
-    assert described([1.0])["deviation"] is None
+from tests.eval.rows import by_name, rows_of, values_of
 
 
 def rows(seed, count=40):
@@ -112,15 +34,20 @@ def classify(command, one_space, output, *argv):
 def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
     folder = corpus(tmp_path / "own", OWN)
     found = classify(command, one_space, tmp_path / "out", folder, "--languages", "de,en")
-    assert set(found["directions"]) == {"de-de", "de-en", "en-de", "en-en"}
-    assert all(each["accuracy"] > 80 for each in found["directions"].values())
-    assert found["dataset"] == "own" and found["classes"] == 2
+    file = tmp_path / "out/classification.csv"
+    measured = rows_of(file, measure="accuracy")
+    places = [f"{one}-{other}" for one in ("de", "en") for other in ("de", "en")]
+    assert sorted(zip(measured.direction, measured.repeat, strict=True)) == [
+        (place, seed) for place in places for seed in (1, 2)
+    ]
+    assert measured.value.min() > 80
+    assert by_name(file, "direction", measure="lines") == dict.fromkeys(places, 40)
+    assert found["dataset"] == "own" and values_of(file, measure="classes") == [2]
     assert found["train_examples"] == {"de": 40, "en": 40}
     assert found["hyperparameters"] == {
         "hidden": [10, 8], "epochs": 20, "batch": 12, "learning_rate": 0.01, "weight_decay": 0.0,
         "standardize": False, "runs": 2,
     }  # fmt: skip
-    assert all(len(each["accuracies"]) == 2 for each in found["directions"].values())
 
 
 def test_the_names_of_mldoc(command, one_space, tmp_path):
@@ -128,7 +55,8 @@ def test_the_names_of_mldoc(command, one_space, tmp_path):
     folder = corpus(tmp_path / "mldoc", names)
     arguments = [folder, "--layout", "mldoc", "--languages", "en", "--train-languages", "de"]
     found = classify(command, one_space, tmp_path / "out", *arguments)
-    assert set(found["directions"]) == {"de-en"} and found["dataset"] == "MLDoc"
+    measured = rows_of(tmp_path / "out/classification.csv", measure="accuracy")
+    assert set(measured.direction) == {"de-en"} and found["dataset"] == "MLDoc"
 
 
 def test_languages_reach_the_encoder(asked, command, tmp_path):

@@ -56,6 +56,19 @@ def checkpoint_state(folder, arch: str = "mnmt_transformer", task=None, **model_
     }  # fmt: skip
 
 
+def bilingual_state(folder, **languages) -> dict:
+    """Of a stock model, whose dictionary is that of the folder, without rows for tags.
+
+    Args:
+        languages: `source_lang` and `target_lang`, as fairseq saves them.
+    """
+    state = checkpoint_state(folder, arch="transformer", task={"_name": "translation", **languages})
+    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
+        weights = state["model"][f"{name}.weight"]
+        state["model"][f"{name}.weight"] = weights[: len(toy_dictionary())]
+    return state
+
+
 def save(path, state) -> str:
     torch.save(state, path)
     return str(path)
@@ -177,14 +190,8 @@ def test_stock_multilingual(tmp_path, folder, pairs, as_namespace):
 
 
 def test_stock_bilingual_has_no_tags(tmp_path, folder):
-    """Its dictionary is that of the folder, without rows for tags; a real one is translated with in
-    tests/integration.
-    """
-    task = {"_name": "translation", "source_lang": "de", "target_lang": "en"}
-    state = checkpoint_state(folder, arch="transformer", task=task)
-    words = len(toy_dictionary())
-    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
-        state["model"][f"{name}.weight"] = state["model"][f"{name}.weight"][:words]
+    """A real one is translated with in tests/integration."""
+    state, words = bilingual_state(folder, source_lang="de", target_lang="en"), len(toy_dictionary())
     loaded = load_for_inference(save(tmp_path / "bilingual.pt", state), folder)
     tags = loaded.task.tags
     assert len(loaded.task.dictionary) == words == len(loaded.model.encoder.embed_tokens.weight)
@@ -200,10 +207,7 @@ def test_stock_bilingual_has_no_tags(tmp_path, folder):
 
 def test_a_bilingual_model_that_does_not_say_its_languages(tmp_path, folder):
     """fairseq saves none where it took them from the names of the files."""
-    state = checkpoint_state(folder, arch="transformer", task={"_name": "translation", "source_lang": None})
-    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
-        state["model"][f"{name}.weight"] = state["model"][f"{name}.weight"][: len(toy_dictionary())]
-    path = save(tmp_path / "bilingual.pt", state)
+    path = save(tmp_path / "bilingual.pt", bilingual_state(folder, source_lang=None))
     message = refused(load_for_inference, path, folder)
     assert message.startswith(f"{path}: trained without -s and -t, it does not say its languages; ")
     assert f"{folder}, found de-en, de-fr, en-fr; " in message

@@ -162,22 +162,30 @@ def test_of_a_checkpoint_lines_without_words_have_zeros(folder):
     assert not empty.any() and other.any()
 
 
-def write_modules(folder: Path, tokenizer: str, pooling: str, **prompts) -> Path:
-    """A folder of sentence-transformers, as LaBSE's: a pooling, a dense layer with tanh, length 1."""
+def write_modules(folder: Path, tokenizer: str, pooling: str, longest: int = 38, **prompts) -> Path:
+    """A folder of sentence-transformers, as LaBSE's: a pooling, a dense layer with tanh, length 1.
+
+    Args:
+        longest: tokens that it reads; XLM-R keeps two of its 40 positions.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 
     written = write_model(folder / "model", tokenizer, initializer_range=1.0)
-    model = Transformer(str(written), max_seq_length=38)  # XLM-R keeps two of its 40 positions
+    model = Transformer(str(written), max_seq_length=longest)
     modules = [model, Pooling(WIDTH, pooling_mode=pooling), Dense(WIDTH, 12), Normalize()]
     SentenceTransformer(modules=modules, device="cpu", **prompts).save(str(folder / "labse"))
     return folder / "labse"
 
 
-@pytest.mark.parametrize(("tokenizer", "pooling"), [("bert", "cls"), ("xlmr", "mean")])
-def test_modules_inside_the_training_give_what_they_have_stored(tmp_path, tokenizer, pooling):
-    """Of sentences that the student cuts, too, and of lines without words; a training goes on with either."""
-    labse = write_modules(tmp_path, tokenizer, pooling)
+@pytest.mark.parametrize(
+    ("tokenizer", "pooling", "longest"), [("bert", "cls", 38), ("xlmr", "mean", 38), ("bert", "mean", 5)]
+)
+def test_modules_inside_the_training_give_what_they_have_stored(tmp_path, tokenizer, pooling, longest):
+    """Of sentences that the student or the teacher cuts, too, and of lines without words; a training goes on
+    with either.
+    """
+    labse = write_modules(tmp_path, tokenizer, pooling, longest)
     data = write_data(tmp_path, labse)
     words = f"embeddings encode --data {data} --text {tmp_path}/raw --model {labse} --name labse --cpu"
     assert run_command([*words.split(), "--split", "train,valid"]) == 0

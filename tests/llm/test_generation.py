@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, GenerationConfig
+import transformers
 
 from command_line.journal import Journal
 from command_line.lines import read_lines
@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     """A model whose answers differ: its weights are larger than those of a new one."""
     lines = [" ".join(words) for words in WORDS.values()]
     folder = write_bloom(tmp_path_factory.mktemp("generation") / "bloom", lines, 300, width=16, layers=2)
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     torch.manual_seed(4)
     for value in model.parameters():
         value.data += torch.randn_like(value) * 0.3
@@ -81,7 +81,7 @@ def test_what_the_model_says_about_sampling_is_not_followed(ask, parts):
     """Models that chat come with a temperature, a penalty of repetitions and the like."""
     model, tokenizer = parts
     before = ask()
-    model.generation_config = GenerationConfig(
+    model.generation_config = transformers.GenerationConfig(
         do_sample=True, temperature=5.0, repetition_penalty=3.0, num_beams=2, eos_token_id=2, pad_token_id=3
     )
     assert ask(of=(model, tokenizer)) == before

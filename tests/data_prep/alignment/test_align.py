@@ -194,6 +194,18 @@ def test_an_aligner_that_loses_lines_is_refused(step, corpus, program):
     assert not (corpus.parent / "align/align.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("says", "expected"), [("echo reading; echo too long a line; ", "too long a line"), ("", "no message")]
+)
+def test_an_aligner_that_fails_is_quoted(step, corpus, program, says, expected):
+    """The last line of what it says, which names the reason."""
+    program()
+    (corpus.parent / "bin/fast_align").write_text(f"#!/bin/sh\n{{ {says}exit 3; }} >&2\n")
+    status, error = align(step, corpus, "--aligner", "fast_align-program")
+    assert status == 2
+    assert f"fast_align: ended with status 3: {expected}; try a smaller --train-sample" in error
+
+
 def test_an_aligner_that_dies_is_noticed(step, corpus, monkeypatch):
     import os
 

@@ -5,23 +5,14 @@ allowed are left out: what is in their files is never reached. A new version wit
 """
 
 import ast
+import importlib
 import inspect
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-
-import onnxruntime
-import peft
-import sentence_transformers
-import tokenizers
-import torch
-import transformers
-from transformers import CONFIG_MAPPING
-from transformers.models.auto.configuration_auto import model_type_to_module_name
-from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 import data_prep
 from data_prep.model_folders.allowed import (
@@ -33,7 +24,8 @@ from data_prep.model_folders.allowed import (
 )
 from data_prep.model_folders.settings import TEXTS
 
-SITE = Path(transformers.__file__).parents[1]
+SITE = Path(find_spec("transformers").origin).parents[1]
+LIBRARIES = ("transformers", "sentence_transformers", "peft", "tokenizers")  # and onnxruntime
 RUNNING = {  # names of functions that run code, or load a library or a module by its name
     "eval", "exec", "__import__", "import_module", "spec_from_file_location", "exec_module", "CDLL",
     "load_library", "register_custom_ops_library", "get_class_from_dynamic_module", "get_class_in_module",
@@ -136,9 +128,9 @@ def opens(call: ast.Call) -> bool:
 
 def files() -> Iterator[Path]:
     """The sources of all libraries, but those of models that are not allowed, and of other frameworks."""
-    kinds = {model_type_to_module_name(kind) for kind in MODEL_TYPES}
-    for library in (transformers, sentence_transformers, peft, tokenizers):
-        for path in sorted(Path(library.__file__).parent.rglob("*.py")):
+    kinds = folders_of_models()
+    for library in LIBRARIES:
+        for path in sorted((SITE / library).rglob("*.py")):
             place = path.relative_to(SITE).parts
             is_other = place[:2] == ("transformers", "models") and place[2] not in kinds | {
                 "auto",
@@ -146,8 +138,15 @@ def files() -> Iterator[Path]:
             }
             if not is_other and not (place[1] == "models" and OTHER_LIBRARIES.match(path.name)):
                 yield path
-    folder = Path(onnxruntime.__file__).parent
+    folder = Path(find_spec("onnxruntime").origin).parent
     yield from (folder / "__init__.py", *sorted((folder / "capi").glob("*.py")))
+
+
+def folders_of_models() -> set[str]:
+    """Of transformers, where the models are that are allowed."""
+    from transformers.models.auto.configuration_auto import model_type_to_module_name
+
+    return {model_type_to_module_name(kind) for kind in MODEL_TYPES}
 
 
 @cache
@@ -188,7 +187,9 @@ def test_models_open_no_files():
 
 
 def test_models_hold_no_other_models():
-    kinds = {model_type_to_module_name(kind) for kind in MODEL_TYPES}
+    from transformers import CONFIG_MAPPING
+
+    kinds = folders_of_models()
     for kind in MODEL_TYPES:
         assert not CONFIG_MAPPING[kind].sub_configs, kind
     others = set()
@@ -202,6 +203,8 @@ def test_models_hold_no_other_models():
 
 def test_files_of_tokenizers_are_known():
     """Every file that a tokenizer opens has a name that the gate takes, and no record can name another."""
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
     given, names = set(), set()
     for name in TOKENIZERS:
         made = [tokenizer_class_from_name(f"{name}Tokenizer{end}") for end in ("", "Fast")]
@@ -215,6 +218,8 @@ def test_files_of_tokenizers_are_known():
 
 def test_texts_that_tokenizers_read_are_known():
     """A text among their arguments is a token, a file or in the list; the gate leaves out all others."""
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
     for name in TOKENIZERS:
         for end in ("", "Fast"):
             made = tokenizer_class_from_name(f"{name}Tokenizer{end}")
@@ -225,9 +230,11 @@ def test_texts_that_tokenizers_read_are_known():
 
 
 def test_activations_are_classes_of_torch():
+    from torch import nn
+
     for name in ACTIVATIONS:
         module, _, kind = name.rpartition(".")
-        assert isinstance(getattr(sys.modules[module], kind)(), torch.nn.Module)
+        assert isinstance(getattr(importlib.import_module(module), kind)(), nn.Module)
 
 
 # --- our own code

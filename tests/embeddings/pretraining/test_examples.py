@@ -119,6 +119,7 @@ def test_blocks_hold_whole_sentences():
     found = list(blocks(iter(sentences), 7))
     assert found == [[0, 5, 5, 2, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
     assert list(blocks(iter(sentences[:2]), 6)) == found[:1]  # which has room for no more
+    assert list(blocks(iter(sentences[:2]), 5)) == sentences[:2]
 
 
 def test_masks():

@@ -21,7 +21,7 @@ from fairseq_ext.export.job import ExportJob
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, package, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
-from tests.fairseq_ext.test_checkpoints import save
+from tests.fairseq_ext.test_checkpoints import bilingual_state, save
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +287,13 @@ def test_what_a_killed_export_leaves_is_known_as_unfinished(data, tmp_path, monk
     monkeypatch.setattr(translation_formats, "check_translations", check)
     assert export(checkpoint, data, tmp_path / "out") == 2
     assert len(found) == 2 and all(name.startswith(".partial-") for name in found)
+
+
+def test_a_bilingual_model_is_compared_in_its_direction_alone(data, tmp_path):
+    state = bilingual_state(data, source_lang="en", target_lang="de")
+    loaded = load_for_inference(save(tmp_path / "bilingual.pt", state), data)
+    sentences = translation_parity.checked_sentences(loaded, Preparation.load(data), 2)
+    assert [(one.direction, one.line) for one in sentences] == [(("en", "de"), 0), (("en", "de"), 1)]
 
 
 def test_hypotheses_of_another_search_are_found(data, tmp_path):

@@ -198,6 +198,9 @@ def command(checkpoint, data, output, *more) -> int:
 
 def test_the_command_compares_lines_of_every_language_and_says_so(data, tmp_path, capsys):
     checkpoint = write_encoder(tmp_path / "model.pt", data)
+    options = {"--lr": "0.0005", "--save-dir": "somewhere"}
+    record = {"format": 1, "options": options, "inputs": {}, "outputs": None}
+    (tmp_path / "training.json").write_text(json.dumps(record))
     assert command(checkpoint, data, tmp_path / "out") == 0
     said = capsys.readouterr().out
     assert "lines, lowest cosine 0.99999" in said or "lowest cosine 1.0000000" in said
@@ -206,6 +209,7 @@ def test_the_command_compares_lines_of_every_language_and_says_so(data, tmp_path
     assert '`sentence_transformers.quantize_embeddings(vectors, "int8")` or `"ubinary"`' in card
     for fact in ("| updates | 7 |", '- "el"\n', "| pairs of languages | de-en |", "| layers | 2 |"):
         assert fact in card
+    assert "| `--lr` | 0.0005 |" in card and "--save-dir" not in card
     assert command(checkpoint, data, tmp_path / "out") == 0  # is done
     assert "lowest cosine" not in capsys.readouterr().out
 

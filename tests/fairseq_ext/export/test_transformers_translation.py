@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+import transformers
 
 from eval.translation.beam_search import BeamSearch
 from eval.translation.search_options import SearchOptions
@@ -38,7 +38,7 @@ def test_logits_are_equal(data, tmp_path, family, options):
     assert export(checkpoint, data, tmp_path / "out") == 0
     parity = json.loads((tmp_path / "out/parity.json").read_text())
     assert parity["sentences"] == 12 and parity["largest_difference"] < 1e-5
-    theirs = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out").eval()
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out").eval()
     ours = load_for_inference(checkpoint, data).model
     assert theirs.config.model_type == family
     source = torch.tensor([[34, 5, 6, 7, 8, 2], [35, 9, 2, 1, 1, 1]])
@@ -57,8 +57,8 @@ def test_the_readme_s_code_translates(data, tmp_path):
         'forced_bos_token_id=tokenizer.convert_tokens_to_ids("__en__")'
         in (tmp_path / "out/README.md").read_text()
     )
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
-    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
     batch = tokenizer(["__de__ w1 w2 unheard-of w3"], return_tensors="pt", return_token_type_ids=False)
     loaded = load_for_inference(checkpoint, data)
     index = loaded.task.dictionary.index
@@ -74,7 +74,7 @@ def test_the_readme_s_code_ends_where_the_positions_do(data, tmp_path):
     checkpoint = write_model(tmp_path / "model.pt", data, **SHARED, **LEARNED, max_target_positions=60)
     assert export(checkpoint, data, tmp_path / "out", "--check-lines", "1") == 0
     code = (tmp_path / "out/README.md").read_text().split("```python\n")[1].split("```")[0]
-    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
     model.final_logits_bias[0, 2] = -1e4  # never `</s>`
     model.save_pretrained(tmp_path / "out")
     found = {}
