@@ -13,7 +13,7 @@ from pathlib import Path
 
 from command_line import options
 from command_line.records import Optional
-from fairseq_ext.commands.run_training import add_words
+from fairseq_ext.commands.run_training import WORD
 
 RECORD = {
     "name": str,
@@ -44,7 +44,9 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--seconds", type=options.number(0, 3600, above=True), default=30, help="that are measured"
     )
-    add_words(parser, "WORD", "of the command that trains, after --")
+    parser.add_argument(
+        "words", nargs="*", type=WORD, metavar="WORD", help="of the command that trains, after --"
+    )
 
 
 def main(args) -> None:

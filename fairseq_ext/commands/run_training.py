@@ -7,13 +7,19 @@ FOLDER/cpu_seconds.txt has a line for each start, but not if Slurm runs the comm
 """
 
 import re
+import resource
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import force_switch, option, positional
 from command_line.options import OptionType, is_one_line, require
+from fairseq_ext.commands.precision import OPTIONS, note_given
 
 LONGEST_WORD = 4000  # characters; a list of directions is one word
 LONGEST_LINE = 150  # characters of a line of the log that are shown
@@ -27,58 +33,55 @@ def _word(text: str) -> str:
     return text
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=options.output_folder,
-        metavar="FOLDER",
-        help="folder of the training",
+WORD = OptionType(f"a word of 1 to {LONGEST_WORD} characters on one line", _word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """A training, and the command that trains it."""
+
+    output: Path = option(
+        "folder of the training", required=True, type=options.output_folder, metavar="FOLDER"
     )
-    parser.add_argument("--data", required=True, type=options.path, help="binarized folder that it reads")
-    parser.add_argument("--force", action="store_true", help="remove what is there and train again")
-    parser.add_argument(
-        "--precision",
-        choices=("auto", "bf16", "fp16", "float32"),
-        default="auto",
-        help="that the command trains in; a training keeps the precision of its first start",
+    data: Path = option("binarized folder that it reads", required=True)
+    precision: str = option(
+        "that the command trains in; a training keeps the precision of its first start",
+        "auto",
+        choices=("auto", *OPTIONS),
     )
-    add_words(parser, "WORD", f"of the command, after --: a launcher, {_TRAINER}, and its options")
+    force: bool = force_switch("remove what is there and train again")
+    words: list[str] = positional(
+        f"of the command, after --: a launcher, {_TRAINER}, and its options",
+        nargs="*",
+        type=WORD,
+        metavar="WORD",
+    )
 
 
-def add_words(parser, name: str, explanation: str) -> None:
-    """What follows `--`: a command line of another program."""
-    kind = OptionType(f"a word of 1 to {LONGEST_WORD} characters on one line", _word)
-    parser.add_argument("words", nargs="*", type=kind, metavar=name, help=explanation)
-
-
-def main(args) -> None:
-    from fairseq_ext.commands.precision import note_given
+def main(run: TrainingRun) -> None:
     from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
 
-    if _TRAINER not in args.words:
+    if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
-    record = TrainingRecord(args.output, args.data, args.words[args.words.index(_TRAINER) + 1 :])
-    if args.force:
-        forget(args.output)
+    record = TrainingRecord(run.output, run.data, run.words[run.words.index(_TRAINER) + 1 :])
+    if run.force:
+        forget(run.output)
     if not record.begin():
-        _say(f"== {args.output}: trained, skipped")
+        _say(f"== {run.output}: trained, skipped")
         return
-    if args.precision != "auto":
-        note_given(args.output, args.precision)
-    log = Path(args.output) / LOG
-    _say(f"== {args.output}: training, log in {LOG}")
-    status = _run(args.words, log)
+    if run.precision != "auto":
+        note_given(run.output, run.precision)
+    log = run.output / LOG
+    _say(f"== {run.output}: training, log in {LOG}")
+    status = _run(run.words, log)
     if status:
         _show_end(log)
-        raise InputError(f"{args.output}: training failed with status {status}, see {log}")
-    finish(args.output)
+        raise InputError(f"{run.output}: training failed with status {status}, see {log}")
+    finish(run.output)
 
 
 def _run(command: list[str], log: Path) -> int:
     """The exit status of a command whose output is added to a log, and shown in short."""
-    import subprocess
-
     # It writes to the file itself and inherits the recipe's lock: it outlives a kill of this process.
     with open(log, "ab") as output:
         start = output.tell()
@@ -99,8 +102,6 @@ def _run(command: list[str], log: Path) -> int:
 
 def _new_lines(log: Path, start: int, process) -> Iterator[str]:
     """The lines of a file after its first `start` bytes, to which a process adds until it ends."""
-    import time
-
     with open(log, encoding="utf-8", errors="replace") as lines:
         lines.seek(start)
         unfinished, has_ended = "", False
@@ -115,8 +116,6 @@ def _new_lines(log: Path, start: int, process) -> Iterator[str]:
 
 def _note_cpu_seconds(folder: Path) -> None:
     """Processor seconds do not depend on what else the machine does, as the time of day does."""
-    import resource
-
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(folder / "cpu_seconds.txt", "a", encoding="utf-8") as file:
         file.write(f"{used.ru_utime + used.ru_stime:.1f}\n")
