@@ -155,7 +155,7 @@ def main(args) -> None:
 
 
 def translate(
-    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool = True
+    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool
 ) -> None:
     """Load, ask, write.
 
