@@ -1,13 +1,15 @@
 """`python -m PACKAGE STEP …`: one parser per step, imported only when the step is asked for.
 
-A step is a module with a docstring (shown by `--help`), `add_arguments(parser)` and `main(args)`. Heavy
-libraries are imported inside `main`, so that every `--help` answers in well under a second. A package with
-a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE STEP STEP …`.
+A step is a module with a docstring (shown by `--help`) and `main(options)`, whose annotation is the dataclass
+that declares its options (`command_line.option_classes`); or with `add_arguments(parser)` and `main(args)`.
+Heavy libraries are imported inside `main`, so that every `--help` answers in well under a second. A package
+with a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE STEP STEP …`.
 """
 
 import argparse
 import contextlib
 import importlib
+import inspect
 import logging
 import os
 import sys
@@ -18,6 +20,7 @@ from command_line.errors import InputError
 from command_line.help_text import HelpFormatter, columns, fill
 from command_line.invocation import as_typed
 from command_line.missing_packages import explain_missing
+from command_line.option_classes import add_options, from_arguments
 from command_line.options import shown
 from command_line.os_errors import explain, explain_memory, explain_unwritten
 from command_line.stopping import Stopped, stoppable
@@ -45,9 +48,18 @@ def step_parser(prog: str, module) -> CommandParser:
     parser = CommandParser(
         prog=as_typed(prog), description=as_typed(module.__doc__), formatter_class=HelpFormatter
     )
-    module.add_arguments(parser)
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+    else:
+        add_options(parser, _options_class(module))
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
+
+
+def _options_class(module) -> type:
+    """What `main` of a step takes."""
+    (parameter,) = inspect.signature(module.main).parameters.values()
+    return parameter.annotation
 
 
 def overview(package: str, description: str, steps: Mapping[str, tuple[str, str]]) -> str:
@@ -103,7 +115,7 @@ def run_step(prog: str, module, argv: Sequence[str]) -> int:
 
     Args:
         prog: what the user types before the arguments.
-        module: has a docstring, `add_arguments` and `main`.
+        module: as the head of this file says.
     """
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
@@ -117,7 +129,8 @@ def _run_step(prog: str, module, argv: Sequence[str]) -> int:
     try:
         with stoppable():
             step_parser(prog, module).parse_args(argv, args)
-            module.main(args)
+            has_parser = hasattr(module, "add_arguments")
+            module.main(args if has_parser else from_arguments(_options_class(module), args))
     except SystemExit as end:  # argparse has shown the help
         end.code = _printed(end.code)
         raise

@@ -12,9 +12,11 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import option
 from command_line.processes import Child, ProcessGroup, wait
 
 ITEMS_PER_WORKER = 2  # one in work, one that waits there: no worker waits for this process
@@ -42,12 +44,17 @@ def add_workers_argument(parser) -> None:
     parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")
 
 
-def add_dask_argument(parser) -> None:
-    parser.add_argument(
-        "--dask",
-        type=options.text,
+def workers_option() -> Any:
+    """The field `workers`."""
+    return option("processes", default_workers(), compare=False, type=options.worker_count)
+
+
+def dask_option() -> Any:
+    """The field `dask`."""
+    return option(
+        "address of a dask scheduler whose workers do it (instead of --workers)",
+        compare=False,
         metavar="SCHEDULER",
-        help="address of a dask scheduler whose workers do it (instead of --workers)",
     )
 
 

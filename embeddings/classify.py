@@ -16,14 +16,15 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
+from command_line.measurements import Measured, numbers
 from command_line.numbers import natural
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.progress import progress
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 from embeddings.labelled_texts import LAYOUTS, TEST, TRAIN, VALID, Layout, Part, find_part
 from embeddings.perceptrons import teach
 
@@ -34,49 +35,46 @@ KIND = "classification"
 class Perceptron:
     """A multilayer perceptron with tanh, and how it learns; defaults are those of LASER's script for MLDoc,
     which has dropout of 0.2 besides.
-
-    Attributes:
-        hidden: widths of the hidden layers; none for a linear classifier.
-        epochs: passes over the training part.
-        batch: sentences of an update.
-        learning_rate: of Adam.
-        weight_decay: L2 penalty.
-        standardize: vectors, by mean and deviation of the training part; otherwise they are read as they are.
     """
 
-    hidden: list[int]
-    epochs: int
-    batch: int
-    learning_rate: float
-    weight_decay: float
-    standardize: bool = False
+    hidden: list[int] = option(
+        "widths of the hidden layers; 0: none (default: 10,8)",
+        [10, 8],
+        type=types.items(types.whole_number(0)),
+        metavar="N,…",
+    )
+    epochs: int = option("passes over the training part", 500)
+    batch: int = option("sentences of an update", 12)
+    learning_rate: float = option("of Adam", 1e-3, type=types.number(0, 1, above=True))
+    weight_decay: float = option("L2 penalty", 0.0, type=types.number(0, 1))
+    standardize: bool = switch("vectors by mean and deviation of the training part (default: as they are)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Classification:
-    """What is classified.
+    """What is classified."""
 
-    Attributes:
-        folder: the corpus.
-        layout: a key of LAYOUTS.
-        train_size: sentences to teach with; None for the paper's.
-        category: of reviews, where the corpus has several.
-        languages: codes.
-        train_languages: those to teach in; None for all.
-        dataset: name in tables.
-        runs: initializations, seeds 1 to this.
-    """
-
+    folder: Path = positional("the corpus", metavar="DIR")
+    layout: str = option(
+        "of DIR: LANG.train.tsv, .valid.tsv, .test.tsv; MLDoc (2.4.5); Amazon reviews of version 1 (cls)"
+        " and version 2 (marc, 2.4.6)",
+        "tsv",
+        choices=list(LAYOUTS),
+    )
+    train_size: str | None = option(
+        "training sentences (default of mldoc: 1000, marc: 2000)", type=types.split
+    )
+    category: str | None = option("of cls: books, dvd or music", type=types.split)
+    languages: list[str] = option("to test in", required=True, type=types.items(LANGUAGE), metavar="LANG,…")
+    train_languages: list[str] | None = option(
+        "to teach in (default: all)", type=types.items(LANGUAGE), metavar="LANG,…"
+    )
     encoder: EncoderOptions
-    folder: Path
-    layout: str
-    train_size: str | None
-    category: str | None
-    languages: list[str]
-    train_languages: list[str] | None
-    dataset: str | None
-    runs: int
+    dataset: str | None = option("name in tables (default: MLDoc, or DIR's name)")
+    runs: int = option("initializations (thesis: 5)", 5)
     perceptron: Perceptron
+    output: Path = output_folder(f"{KIND}.json")
+    force: bool = force_switch()
 
     @property
     def corpus(self) -> Layout:
@@ -129,58 +127,14 @@ def _is_even(text: str) -> bool:
     return number > 0 and number % 2 == 0
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("folder", type=types.path, metavar="DIR", help="the corpus")
-    parser.add_argument(
-        "--layout",
-        choices=list(LAYOUTS),
-        default="tsv",
-        help="of DIR: LANG.train.tsv, .valid.tsv, .test.tsv; MLDoc (2.4.5); Amazon reviews of version 1 (cls)"
-        " and version 2 (marc, 2.4.6)",
-    )
-    parser.add_argument(
-        "--train-size",
-        type=types.split,
-        help="training sentences (default of mldoc: 1000, marc: 2000)",
-    )
-    parser.add_argument("--category", type=types.split, help="of cls: books, dvd or music")
-    parser.add_argument(
-        "--languages", required=True, type=types.items(LANGUAGE), metavar="LANG,…", help="to test in"
-    )
-    parser.add_argument(
-        "--train-languages", type=types.items(LANGUAGE), metavar="LANG,…", help="to teach in (default: all)"
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument("--dataset", type=types.text, help="name in tables (default: MLDoc, or DIR's name)")
-    parser.add_argument("--runs", type=types.positive, default=5, help="initializations (thesis: 5)")
-    parser.add_argument(
-        "--hidden",
-        type=types.items(types.whole_number(0)),
-        default=[10, 8],
-        metavar="N,…",
-        help="widths of the hidden layers; 0: none (default: 10,8)",
-    )
-    parser.add_argument("--epochs", type=types.positive, default=500, help="passes over the training part")
-    parser.add_argument("--batch", type=types.positive, default=12, help="sentences of an update")
-    parser.add_argument("--learning-rate", type=types.number(0, 1, above=True), default=1e-3, help="of Adam")
-    parser.add_argument("--weight-decay", type=types.number(0, 1), default=0.0, help="L2 penalty")
-    parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="vectors by mean and deviation of the training part (default: as they are)",
-    )
-    add_output_arguments(parser, KIND)
-
-
-def main(args) -> None:
-    job = from_arguments(Classification, args)
+def main(job: Classification) -> None:
     job.check()
-    inputs = [*job.files().values(), *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
+    inputs = [*job.files().values(), *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def measure(job: Classification) -> dict:
-    """Accuracy in per cent of every direction, mean and deviation over the runs."""
+def measure(job: Classification) -> Measured:
+    """Accuracy in per cent of every direction and initialization."""
     parts = {key: job.read(key[1], path) for key, path in job.files().items()}
     check_labels(job, parts)
     encoder = job.encoder.load()
@@ -189,27 +143,35 @@ def measure(job: Classification) -> dict:
         for key, part in progress(parts.items(), len(parts), "encode", "file")
     }
     labels = {key: np.array(part.labels) for key, part in parts.items()}
-    directions: dict[str, list[float]] = {}
+    rows = []
     for language in job.taught:
         pairs = [(vectors[language, part], labels[language, part]) for part in (TRAIN, VALID)]
         seeds = range(1, job.runs + 1)
         classify = teach(job.perceptron, *pairs, seeds, f"teach with {language}")
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
-            directions[f"{language}-{other}"] = (100 * right.mean(axis=1)).tolist()
+            for seed, hits in zip(seeds, right, strict=True):
+                accuracy = {"accuracy": 100 * hits.mean()}
+                rows += numbers(accuracy, direction=f"{language}-{other}", repeat=seed)
+    for language in job.languages:
+        tested = labels[language, TEST]
+        rows += [
+            row
+            for taught in job.taught
+            for row in numbers({"lines": len(tested)}, direction=f"{taught}-{language}")
+        ]
+    rows += numbers({"classes": len(set(labels[job.taught[0], TRAIN]))})
     run = {
         "system": encoder.system,
         "dataset": job.name,
-        "classes": len(set(labels[job.taught[0], TRAIN])),
         "train_examples": {language: len(labels[language, TRAIN]) for language in job.taught},
         "hyperparameters": {**vars(job.perceptron), "runs": job.runs},
-        "directions": {name: described(runs) for name, runs in directions.items()},
     }
-    return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "scikit-learn"),
-    }
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scikit-learn")}
+    )
+    measured.add(run, rows)
+    return measured
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
@@ -218,17 +180,11 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
     Raises:
         InputError: a label that is not in the training part of the first language, or only one label.
     """
-    known = parts[job.taught[0], TRAIN]
-    labels = set(known.labels)
+    taught = parts[job.taught[0], TRAIN]
+    labels = set(taught.labels)
     if len(labels) < 2:
-        raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
+        raise InputError(f"{taught.path}: only the label {taught.labels[0]!r:.40}; expected at least two")
     for part in parts.values():
         for number, label in zip(part.lines, part.labels, strict=True):
             if label not in labels:
-                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
-
-
-def described(runs: list[float]) -> dict:
-    """Mean and sample standard deviation; no deviation of one run."""
-    deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
+                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {taught.path}")

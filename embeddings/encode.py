@@ -22,10 +22,10 @@ from command_line.completion import Stamp
 from command_line.errors import InputError, at, check_file
 from command_line.journal import Journal
 from command_line.lines import count_lines, uncompressed_name
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, positional, switch
 from command_line.outputs import write_json
 from command_line.provenance import command_typed, text_in_record, versions
-from command_line.workers import add_dask_argument, make_workers
+from command_line.workers import dask_option, make_workers
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import (
@@ -36,102 +36,112 @@ from data_prep.formats.vectors import (
     record_path,
     step_name,
 )
-from embeddings import encode_data
+from embeddings.encode_data import DataEncoding, DataOptions, store_vectors
 from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
 from embeddings.encoders.described import warn_of_cut
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
 from embeddings.windows import Encoded, Store, encode_windows, encoded, windows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """What to encode, and how.
+    """What to encode, and how."""
 
-    Attributes:
-        texts: files with a sentence per line.
-        language: of all of them; None for what their names end with.
-        normalize: vectors of length 1; those of zeros stay as they are.
-        dtype: of the numbers on disk; those of fewer bits are of vectors of length 1.
-    """
-
-    texts: list[Path]
+    texts: list[Path] = positional(
+        "text, a sentence per line; may be .gz or .xz",
+        compare=False,
+        nargs="*",
+        type=types.path,
+        metavar="FILE",
+    )
+    output: Path | None = option(
+        "folder for FILE.npy", compare=False, type=types.output_folder, metavar="DIR"
+    )
+    of_data: DataOptions = field(compare=False)
     encoder: EncoderOptions
-    language: str | None
-    normalize: bool
-    dtype: str
-    dask: str | None = field(compare=False)
+    language: str | None = option(
+        "of the text (default: what the name of FILE ends with)", type=LANGUAGE, metavar="LANG"
+    )
+    token_states: bool = switch(
+        "also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
+        compare=False,
+    )
+    normalize: bool = switch("vectors of length 1")
+    dtype: str = option(
+        "of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
+        "float32",
+        choices=DTYPES,
+    )
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
     @property
     def normalizes(self) -> bool:
         return self.normalize or self.dtype not in FLOATS
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "texts",
-        nargs="*",
-        type=types.path,
-        metavar="FILE",
-        help="text, a sentence per line; may be .gz or .xz",
-    )
-    parser.add_argument("--output", type=types.output_folder, metavar="DIR", help="folder for FILE.npy")
-    encode_data.add_arguments(parser)
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--language",
-        type=LANGUAGE,
-        metavar="LANG",
-        help="of the text (default: what the name of FILE ends with)",
-    )
-    parser.add_argument(
-        "--token-states",
-        action="store_true",
-        help="also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
-    )
-    parser.add_argument("--normalize", action="store_true", help="vectors of length 1")
-    parser.add_argument(
-        "--dtype",
-        choices=DTYPES,
-        default="float32",
-        help="of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
-    )
-    add_dask_argument(parser)
-    parser.add_argument("--force", action="store_true", help="encode again what is done")
-
-
-def main(args) -> None:
-    if args.data is not None:
-        encode_data.check_options(vars(args))
-        args.split, args.name = args.split or [encode_data.SPLIT], args.name or encode_data.NAME
-        job = from_arguments(encode_data.DataEncoding, args)
-        if args.layer_sums:
-            store_layer_sums(job, args.max_tokens or LONGEST, args.force)
-        else:
-            encode_data.store_vectors(job, args.force)
+def main(job: Encoding) -> None:
+    if job.of_data.data is None:
+        encode_texts(job)
         return
-    if not args.texts or args.output is None:
-        raise InputError("expected FILE... and --output, or --data")
-    encode_data.refuse_options(vars(args))
-    job = from_arguments(Encoding, args)
-    if args.token_states and job.dtype not in FLOATS:
-        raise InputError(f"--token-states: --dtype {job.dtype} is of vectors; expected {' or '.join(FLOATS)}")
-    outputs = outputs_of(job.texts, args.output)
-    load = functools.cache(job.encoder.load)  # not before there is something to encode
-    for path, output in zip(job.texts, outputs, strict=True):
-        check_file(path, "text, one sentence per line")
-        settings = {name: value for name, value in by_name(job).items() if name != "texts"}
-        stamp = Stamp(
-            output.with_name(f".{output.name}.done"),
-            step_name(output),
-            settings,
-            [path, *job.encoder.files(args.output)],
+    check_data_options(job)
+    encoding = DataEncoding(
+        **vars(job.of_data), encoder=job.encoder, normalize=job.normalize, dtype=job.dtype
+    )
+    if encoding.layer_sums:
+        store_layer_sums(encoding, encoding.max_tokens or LONGEST, job.force)
+    else:
+        store_vectors(encoding, job.force)
+
+
+def check_data_options(job: Encoding) -> None:
+    """Refuse what does not go with --data.
+
+    Raises:
+        InputError: an option is of texts alone, or of another kind of vectors.
+    """
+    for name in ("dask", "texts", "output", "language", "token_states"):
+        if getattr(job, name):
+            typed = "FILE" if name == "texts" else f"--{name.replace('_', '-')}"
+            raise InputError(f"{typed}: --data {job.of_data.data} is encoded in its place; give one of them")
+    if job.dtype not in FLOATS:
+        raise InputError(
+            f"--dtype {job.dtype}: losses compare a teacher's vectors number by number; expected"
+            f" {' or '.join(FLOATS)} with --data"
         )
-        if not stamp.is_current(args.force):
-            encode_file(job, load(), path, output, stamp, continued=not args.force)
-        if args.token_states:
-            encode_states(job, load, path, output, args.force)
+    if job.of_data.max_tokens and not job.of_data.layer_sums:
+        raise InputError("--max-tokens: belongs to --layer-sums, which is not given")
+
+
+def check_text_options(job: Encoding) -> None:
+    """Refuse what does not go with texts.
+
+    Raises:
+        InputError: there is no text or no output, or an option is of --data alone, or of vectors.
+    """
+    if not job.texts or job.output is None:
+        raise InputError("expected FILE... and --output, or --data")
+    for name, value in vars(job.of_data).items():
+        if value:
+            raise InputError(f"--{name.replace('_', '-')}: belongs to --data, which is not given")
+    if job.token_states and job.dtype not in FLOATS:
+        raise InputError(f"--token-states: --dtype {job.dtype} is of vectors; expected {' or '.join(FLOATS)}")
+
+
+def encode_texts(job: Encoding) -> None:
+    """The vectors of every text, and the states of its tokens, unless they are there."""
+    check_text_options(job)
+    load = functools.cache(job.encoder.load)  # not before there is something to encode
+    for path, output in zip(job.texts, outputs_of(job.texts, job.output), strict=True):
+        check_file(path, "text, one sentence per line")
+        inputs = [path, *job.encoder.files(job.output)]
+        stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), by_name(job), inputs)
+        if not stamp.is_current(job.force):
+            encode_file(job, load(), path, output, stamp, continued=not job.force)
+        if job.token_states:
+            encode_states(job, load, path, output, job.force)
         print(output)
 
 

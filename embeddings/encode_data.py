@@ -9,7 +9,7 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from command_line.completion import file_identity
 from command_line.errors import InputError, at
 from command_line.journal import Journal
 from command_line.lines import count_lines
+from command_line.option_classes import option, switch
 from data_prep.formats.dictionary import (
     dictionary_fingerprint,
     languages_with_dictionary,
@@ -38,7 +39,7 @@ from data_prep.formats.teacher_vectors import (
     vectors_path,
 )
 from data_prep.formats.texts import find_texts
-from data_prep.formats.vector_numbers import FLOATS, Numbers
+from data_prep.formats.vector_numbers import Numbers
 from embeddings import windows
 from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions
@@ -47,112 +48,68 @@ from embeddings.encoders.sentence_encoder import SentenceEncoder
 NAME = "teacher"
 SPLIT = "train"
 COMPARED = 16  # lines of a window of raw text
-OF_TEXTS = ("dask", "texts", "output", "language", "token_states")
-OF_DATA = ("split", "pairs", "name", "text", "layer_sums", "max_tokens")
 
 
-@dataclass(frozen=True)
-class DataEncoding:
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Which sentences of binarized data are encoded."""
+
+    data: Path | None = option(
+        "in place of FILE: binarized folder, whose sentences' vectors are stored there for training"
+    )
+    split: list[str] | None = option(
+        f"of --data: names of sets (default: {SPLIT})", type=types.items(types.split)
+    )
+    pairs: list[str] | None = option(
+        "of --data: pairs of languages, de-en,en-fr (default: all)",
+        type=types.items(types.split),
+        metavar="PAIR,…",
+    )
+    name: str | None = option(
+        f"of --data: of the teacher, in names of files (default: {NAME})", type=types.split
+    )
+    text: Path | None = option(
+        "of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
+        " own dictionary need none, and evaluation sets lie in DATA/text"
+    )
+    layer_sums: bool = switch(
+        "of --data: the sums over tokens of every layer, for what is trained above a frozen encoder"
+        " (fairseq-train --layer-sums NAME)"
+    )
+    max_tokens: int | None = option(
+        "of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
+        " --max-source-positions of the training (default: 120)"
+    )
+
+    @property
+    def sets(self) -> list[str]:
+        return self.split or [SPLIT]
+
+    @property
+    def teacher(self) -> str:
+        """Its name, in the names of the files."""
+        return self.name or NAME
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataEncoding(DataOptions):
     """What to encode, and how.
 
     Attributes:
-        data: binarized folder.
-        split: names of sets.
-        pairs: of languages, whose sentences are encoded; None for all, and for monolingual texts.
-        name: of the teacher, in the names of the files.
-        text: folder of the raw text behind the binarized one; None for what lies in the binarized folder.
-        normalize: vectors of length 1; those of zeros stay as they are.
         dtype: of the numbers on disk.
     """
 
-    data: Path
-    split: list[str]
-    pairs: list[str] | None
-    name: str
-    text: Path | None
     encoder: EncoderOptions
     normalize: bool
     dtype: str
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--data",
-        type=types.path,
-        help="in place of FILE: binarized folder, whose sentences' vectors are stored there for training",
-    )
-    parser.add_argument(
-        "--split", type=types.items(types.split), help=f"of --data: names of sets (default: {SPLIT})"
-    )
-    parser.add_argument(
-        "--pairs",
-        type=types.items(types.split),
-        metavar="PAIR,…",
-        help="of --data: pairs of languages, de-en,en-fr (default: all)",
-    )
-    parser.add_argument(
-        "--name", type=types.split, help=f"of --data: of the teacher, in names of files (default: {NAME})"
-    )
-    parser.add_argument(
-        "--text",
-        type=types.path,
-        help="of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
-        " own dictionary need none, and evaluation sets lie in DATA/text",
-    )
-    parser.add_argument(
-        "--layer-sums",
-        action="store_true",
-        help="of --data: the sums over tokens of every layer, for what is trained above a frozen encoder"
-        " (fairseq-train --layer-sums NAME)",
-    )
-    parser.add_argument(
-        "--max-tokens",
-        type=types.positive,
-        help="of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
-        " --max-source-positions of the training (default: 120)",
-    )
-
-
-def refuse_options(given: Mapping[str, object]) -> None:
-    """Refuse what belongs to --data where it is not given.
-
-    Args:
-        given: option -> value, None where it was not typed.
-    """
-    for option in OF_DATA:
-        if given[option]:
-            words = option.replace("_", "-")
-            raise InputError(f"--{words}: belongs to --data, which is not given")
-
-
-def check_options(given: Mapping[str, object]) -> None:
-    """Refuse what does not go with --data.
-
-    Args:
-        given: option -> value.
-
-    Raises:
-        InputError: an option is of texts alone, or of another kind of vectors.
-    """
-    for option in OF_TEXTS:
-        if given[option]:
-            word = "FILE" if option == "texts" else f"--{option.replace('_', '-')}"
-            raise InputError(f"{word}: --data {given['data']} is encoded in its place; give one of them")
-    if given["dtype"] not in FLOATS:
-        raise InputError(
-            f"--dtype {given['dtype']}: losses compare a teacher's vectors number by number; expected"
-            f" {' or '.join(FLOATS)} with --data"
-        )
-    if given["max_tokens"] and not given["layer_sums"]:
-        raise InputError("--max-tokens: belongs to --layer-sums, which is not given")
-
-
 def store_vectors(job: DataEncoding, force: bool) -> None:
     """Store the vectors of all sentences of a job's sets."""
-    todo = [prefix for split in job.split for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
+    todo = [prefix for split in job.sets for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
-        output = vectors_path(prefix, job.name)
+        output = vectors_path(prefix, job.teacher)
         encode_sentences(job, reader, prefix, output, force)
         print(output)
 
@@ -170,12 +127,12 @@ def of_pairs(prefixes: Sequence[Path], job: DataEncoding) -> list[Path]:
         by_pair.setdefault(frozenset(prefix.name.split(".")[1].split("-")), []).append(prefix)
     chosen: list[Path] = []
     for pair in job.pairs:
-        found = by_pair.get(frozenset(pair.split("-")))
-        if not found:
+        prefixes_of_pair = by_pair.get(frozenset(pair.split("-")))
+        if not prefixes_of_pair:
             raise InputError(
                 f"--pairs {pair}: {job.data} has no such pair in {prefixes[0].name.split('.')[0]}"
             )
-        chosen += found
+        chosen += prefixes_of_pair
     return chosen
 
 
@@ -254,8 +211,8 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
     if raw is None:
         parts, named = sentence_windows(sentences), data_path(prefix)
     else:
-        if (found := count_lines(raw)) != len(sentences):
-            raise InputError(f"{raw}: {found} lines, but {data_path(prefix)} has {len(sentences)} sentences")
+        if (lines := count_lines(raw)) != len(sentences):
+            raise InputError(f"{raw}: {lines} lines, but {data_path(prefix)} has {len(sentences)} sentences")
         parts, named = windows.windows(raw), raw
 
     def encode(start: int, window: Sequence) -> np.ndarray:

@@ -33,7 +33,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
         InputError: the encoder has no states of tokens, or a state is NaN, infinite or beyond float16; names
             the line.
     """
-    settings = {name: value for name, value in by_name(job).items() if name not in ("texts", "normalize")}
+    settings = {name: value for name, value in by_name(job).items() if name != "normalize"}
     mark = output.with_name(f".{output.stem}.states.done")
     stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
     if stamp.is_current(force):
@@ -62,10 +62,10 @@ def _states(encoder: SentenceEncoder, path: Path, language: str | None, lines: i
     )
     for start, window in parts:
         try:
-            found = encoder.encode_tokens(window, language)
+            tokens = encoder.encode_tokens(window, language)
         except NotFinite as error:
             raise InputError(
                 f"{at(path, start + error.row + 1)}: a state is NaN or infinite; expected an encoder whose"
                 " training converged, or --precision float32"
             ) from None
-        yield start, found.states, found.special
+        yield start, tokens.states, tokens.special

@@ -12,7 +12,7 @@ from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError, check_file
 from command_line.lines import count_lines
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder, positional
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
@@ -32,52 +32,34 @@ ROWS = 10_000  # at a time
 ANOTHER_PROGRAM = "another program"  # kind of encoder
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Import:
-    """What is imported.
+    """What is imported."""
 
-    Attributes:
-        vectors: text and vectors of its lines.
-        encoder_name: of the encoder that made them, in tables; one of another name is another encoder.
-        language: of all texts; None for what their names end with.
-    """
-
-    vectors: list[tuple[str, Path]]
-    encoder_name: str
-    language: str | None
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "vectors",
+    vectors: list[tuple[str, Path]] = positional(
+        "a text, a sentence per line, and its vectors",
         nargs="+",
         type=types.assignment("test.de=german.npy", types.path),
         metavar="TEXT=FILE.npy",
-        help="a text, a sentence per line, and its vectors",
     )
-    parser.add_argument(
-        "--encoder-name", required=True, type=types.text, help="of the encoder that made them, in tables"
+    encoder_name: str = option("of the encoder that made them, in tables", required=True)
+    language: str | None = option(
+        "of the texts (default: what their names end with)", type=LANGUAGE, metavar="LANG"
     )
-    parser.add_argument(
-        "--language", type=LANGUAGE, metavar="LANG", help="of the texts (default: what their names end with)"
-    )
-    parser.add_argument(
-        "--output", required=True, type=types.output_folder, metavar="DIR", help="folder for TEXT.npy"
-    )
-    parser.add_argument("--force", action="store_true", help="import again what is done")
+    output: Path = output_folder("TEXT.npy")
+    force: bool = force_switch()
 
 
-def main(args) -> None:
-    job = from_arguments(Import, args)
+def main(job: Import) -> None:
     texts = [Path(text) for text, _ in job.vectors]
-    for text, output, (_, source) in zip(texts, outputs_of(texts, args.output), job.vectors, strict=True):
+    for text, output, (_, source) in zip(texts, outputs_of(texts, job.output), job.vectors, strict=True):
         check_file(text, "text, one sentence per line")
         check_file(source, "an array of numpy, lines x C")
         if source.resolve() == output.resolve():
-            raise InputError(f"{source}: --output {args.output} would replace it; choose another folder")
+            raise InputError(f"{source}: --output {job.output} would replace it; choose another folder")
         settings = {name: value for name, value in by_name(job).items() if name != "vectors"}
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), settings, [text, source])
-        if not stamp.is_current(args.force):
+        if not stamp.is_current(job.force):
             import_file(job, text, source, output, stamp)
         print(output)
 

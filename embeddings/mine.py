@@ -17,102 +17,54 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.measurements import Measured, numbers
+from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
 from embeddings.mined_texts import PairLists, Side, pairs_of, read_gold, read_side
 from embeddings.search.bucc import Ranking, best_threshold, f1_score
-from embeddings.search.margin import MARGINS
-from embeddings.search.mining import SELECTIONS, Mining, mine, reached, score_pairs
-from embeddings.search.neighbours import add_search_arguments
-from embeddings.search.rescoring import add_rescoring_arguments, states_of
+from embeddings.search.mining import Mining, mine, reached, score_pairs
+from embeddings.search.rescoring import states_of
 from embeddings.search.texts import lines_at
 
 KIND = "mining"
 PAIRS = "pairs.tsv"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is mined.
+    """What is mined."""
 
-    Attributes:
-        first, second: texts, a sentence per line; in BUCC's layout, `identifier<TAB>sentence`.
-        identifiers: the texts are in that layout.
-        gold: pairs of identifiers.
-        threshold: the lowest score of a pair that is written; None for all, or with `gold` for the best.
-        line_by_line: score line i with line i.
-        dataset: name in tables; None for the names of the texts.
-    """
-
+    first: Path = positional("text, a sentence per line", metavar="FIRST")
+    second: Path = positional("text in the other language", metavar="SECOND")
     encoder: EncoderOptions
-    first: Path
-    second: Path
-    source_language: str | None
-    target_language: str | None
-    identifiers: bool
-    gold: Path | None
-    threshold: float | None
-    line_by_line: bool
-    dataset: str | None
+    source_language: str | None = option(
+        "of FIRST (default: what its name ends with)", type=LANGUAGE, metavar="LANG"
+    )
+    target_language: str | None = option("of SECOND, likewise", type=LANGUAGE, metavar="LANG")
+    identifiers: bool = switch("lines are identifier<TAB>sentence, as those of BUCC")
+    gold: Path | None = option("lines identifier<TAB>identifier; reports F1", metavar="FILE")
+    threshold: float | None = option(
+        "lowest score of a pair (default: none; with --gold the one of the best F1; for a test part give"
+        " that of the training part)",
+        type=types.number(-1e6, 1e6),
+    )
+    line_by_line: bool = switch("the texts are parallel: score every line, mine none")
+    dataset: str | None = option("name in tables (default: names of the texts)")
     mining: Mining
+    output: Path = output_folder(f"{KIND}.json and {PAIRS}")
+    force: bool = force_switch()
 
     @property
     def name(self) -> str:
         return self.dataset or f"{self.first.name}, {self.second.name}"
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("first", type=types.path, metavar="FIRST", help="text, a sentence per line")
-    parser.add_argument("second", type=types.path, metavar="SECOND", help="text in the other language")
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--source-language", type=LANGUAGE, metavar="LANG", help="of FIRST (default: what its name ends with)"
-    )
-    parser.add_argument("--target-language", type=LANGUAGE, metavar="LANG", help="of SECOND, likewise")
-    parser.add_argument(
-        "--identifiers", action="store_true", help="lines are identifier<TAB>sentence, as those of BUCC"
-    )
-    parser.add_argument(
-        "--gold", type=types.path, metavar="FILE", help="lines identifier<TAB>identifier; reports F1"
-    )
-    parser.add_argument(
-        "--threshold",
-        type=types.number(-1e6, 1e6),
-        help="lowest score of a pair (default: none; with --gold the one of the best F1; for a test part give"
-        " that of the training part)",
-    )
-    parser.add_argument(
-        "--line-by-line", action="store_true", help="the texts are parallel: score every line, mine none"
-    )
-    parser.add_argument("--dataset", type=types.text, help="name in tables (default: names of the texts)")
-    add_mining_arguments(parser)
-    add_output_arguments(parser, KIND, f" and {PAIRS}")
-
-
-def add_mining_arguments(parser) -> None:
-    """The options of `Mining`."""
-    parser.add_argument(
-        "--margin", choices=list(MARGINS), default=Mining.margin, help="of the paper's equations"
-    )
-    parser.add_argument("--neighbours", type=types.positive, default=Mining.neighbours, help="k of the paper")
-    parser.add_argument(
-        "--selection",
-        choices=SELECTIONS,
-        default=Mining.selection,
-        help="the best pair of every sentence of the first text (forward) or the second (backward), those"
-        " that are both (intersection), or the best of both, no sentence twice (max)",
-    )
-    add_rescoring_arguments(parser)
-    add_search_arguments(parser)
-
-
-def main(args) -> None:
-    job = from_arguments(Job, args)
+def main(job: Job) -> None:
     if job.line_by_line and (job.gold or job.identifiers):
         raise InputError("--line-by-line: scores given pairs; expected no --gold and no --identifiers")
     if job.gold and not job.identifiers:
@@ -122,40 +74,72 @@ def main(args) -> None:
     if job.line_by_line and job.mining.rescoring.rescore:
         raise InputError("--line-by-line: scores given pairs by vectors; expected no --rescore")
     job.mining.rescoring.check(job.mining.margin)
-    inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files(args.output)]
+    inputs = [job.first, job.second, *([job.gold] if job.gold else []), *job.encoder.files(job.output)]
     pairs = PairLists()
     write_result(
         "embeddings",
         KIND,
         job,
         inputs,
-        lambda: measure(job, args.output / PAIRS, pairs),
-        args.output,
-        args.force,
+        lambda: measure(job, job.output / PAIRS, pairs),
+        job.output,
+        job.force,
         beside=lambda file, record: pairs.write(),
     )
 
 
-def measure(job: Job, output: Path, pairs: PairLists) -> dict:
-    """Mine or score, keep the pairs, which belong in the file `output`, and describe them."""
+def measure(job: Job, output: Path, pairs: PairLists) -> Measured:
+    """Mine or score, keep the pairs, which belong in the file `output`, and count them."""
     encoder = job.encoder.load()
-    found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
-    run = {
-        "system": encoder.system,
-        "dataset": job.name,
-        **described(job.mining),
-        **found,
-    }
+    rows = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
+    run = {"dataset": job.name, **described(encoder, job.mining)}
+    if job.gold:
+        run["threshold_from"] = "this text" if job.threshold is None else "given"
+    measured = Measured(about=about(encoder))
+    measured.add(run, rows)
+    return measured
+
+
+def about(encoder: SentenceEncoder) -> dict:
+    """What a result says of all its runs, when all is encoded."""
+    return described_encoder(encoder) | {"versions": versions("torch", "numpy", "faiss-cpu")}
+
+
+def described(encoder: SentenceEncoder, mining: Mining) -> dict:
+    """What a run says of the encoder, and of how pairs were scored. By other scores than the ratio of cosines
+    an encoder is another system, whose name says so.
+    """
+    how = asdict(mining.rescoring)
+    ways = [how["rescore"] or f"margin {mining.margin}"]
+    if how["normalize"] is not None:
+        ways.append(f"alpha {how['normalize']:g}")
+    name = encoder.system["name"]
+    if ways != [f"margin {Mining.margin}"]:
+        name += f" ({', '.join(ways)})"
     return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "faiss-cpu"),
+        "system": encoder.system | {"name": name},
+        "margin": mining.margin,
+        "neighbours": mining.neighbours,
+        "selection": mining.selection,
+        **how,
     }
 
 
-def described(mining: Mining) -> dict:
-    """What results say of how pairs were scored."""
-    return {"margin": mining.margin, "neighbours": mining.neighbours, **asdict(mining.rescoring)}
+def counts(sides: list[Side], pairs: int, threshold: float | None, **others: float | None) -> list[dict]:
+    """Rows of what was mined: lines and different sentences of both texts, and the pairs that are kept.
+
+    Args:
+        threshold: that they reach; infinite where no pair does.
+        others: further numbers of the pairs, by their measures.
+    """
+    rows = [
+        row
+        for part, side in zip(("first", "second"), sides, strict=True)
+        for row in numbers({"lines": len(side.text), "sentences": len(side.rows)}, part=part)
+    ]
+    if threshold is not None and not np.isfinite(threshold):
+        threshold = None
+    return rows + numbers({"pairs": pairs, "threshold": threshold, **others})
 
 
 def languages(job: Job) -> tuple[str | None, str | None]:
@@ -165,8 +149,8 @@ def languages(job: Job) -> tuple[str | None, str | None]:
     )
 
 
-def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
-    """Pairs of two monolingual texts, and their F1 where gold pairs are known."""
+def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> list[dict]:
+    """Rows of the pairs of two monolingual texts, and their F1 where gold pairs are known."""
     sides = [read_side(path, job.identifiers) for path in (job.first, job.second)]
     gold = read_gold(job.gold, *sides) if job.gold else None
     texts = [(side.sentences, language) for side, language in zip(sides, languages(job), strict=True)]
@@ -177,48 +161,40 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
         threshold = best_threshold(Ranking(mined.scores, mined.pairs(), gold))
     kept = mined.reaching(threshold)
     pairs.add(output, mined.scores[:kept], pairs_of(sides, mined.first[:kept], mined.second[:kept]))
-    return {
-        "selection": job.mining.selection,
-        "sentences": [len(side.rows) for side in sides],
-        "lines": [len(side.text) for side in sides],
-        "pairs": kept,
-        "threshold": threshold if threshold is not None and np.isfinite(threshold) else None,
-        "without_neighbourhood": mined.without_neighbourhood,
-        "bucc": None
-        if gold is None
-        else scored(mined.pairs(kept), gold, "this text" if job.threshold is None else "given"),
-    }
+    scores = scored(mined.pairs(kept), gold)
+    return counts(sides, kept, threshold, without_neighbourhood=mined.without_neighbourhood, **scores)
 
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
     """Of the different sentences of both sides."""
-    found = []
-    options = ("--source-language", "--target-language")
-    for side, language, option in zip(sides, languages(job), options, strict=True):
-        with of_text(side.path, option):
-            found.append(
+    vectors = []
+    names = ("--source-language", "--target-language")
+    for side, language, name in zip(sides, languages(job), names, strict=True):
+        with of_text(side.path, name):
+            vectors.append(
                 encoder.encode(side.sentences, language)
                 if job.identifiers  # vectors of the file would be of its lines, identifiers included
                 else encoder.encode_lines(side.path, side.rows, side.sentences, language)
             )
-    return found
+    return vectors
 
 
-def scored(pairs, gold, threshold_from: str) -> dict:
-    """Precision, recall and F1 of the pairs that reach a threshold, and where that is from."""
-    found = f1_score(pairs, gold)
+def scored(pairs, gold) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs that reach a threshold; nothing without gold pairs."""
+    if gold is None:
+        return {}
+    score = f1_score(pairs, gold)
     return {
         "gold_pairs": len(gold),
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
-        "threshold_from": threshold_from,
+        "precision": score.precision,
+        "recall": score.recall,
+        "f1": score.f1,
     }
 
 
-def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
-    """The margin of every line of a parallel text, among the different sentences of both sides; kept are
-    those that reach the threshold.
+def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> list[dict]:
+    """Rows of the pairs of a parallel text that are kept: those whose margin, among the different sentences
+    of both sides, reaches the threshold.
     """
     sides = [read_side(path, identifiers=False) for path in (job.first, job.second)]
     first, second = (side.text for side in sides)
@@ -231,9 +207,4 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLis
     scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
     rows = np.flatnonzero(reached(scores, job.threshold))
     pairs.add(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
-    return {
-        "sentences": [len(side.rows) for side in sides],
-        "lines": [len(first), len(second)],
-        "pairs": len(rows),
-        "threshold": job.threshold,
-    }
+    return counts(sides, len(rows), job.threshold)

@@ -9,67 +9,41 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, positional
 from command_line.provenance import versions
 from command_line.records import read_json
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
-from embeddings.search.neighbours import Search, add_search_arguments, nearest
+from embeddings.search.neighbours import Search, nearest
 
 KIND = "neighbours"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is looked for.
+    """What is looked for."""
 
-    Attributes:
-        text: sentences whose neighbours are looked for.
-        candidates: where; None for the other lines of `text`.
-        language, candidates_language: None for what the names end with.
-        show: neighbours of a sentence.
-        dataset: name in tables; None for the name of the text.
-    """
-
+    text: Path = positional("text, a sentence per line", metavar="TEXT")
+    candidates: Path | None = option("where to look (default: other lines of TEXT)", metavar="FILE")
     encoder: EncoderOptions
-    text: Path
-    candidates: Path | None
-    language: str | None
-    candidates_language: str | None
-    show: int
-    dataset: str | None
+    language: str | None = option("of TEXT (default: what its name ends with)", type=LANGUAGE, metavar="LANG")
+    candidates_language: str | None = option("of the candidates, likewise", type=LANGUAGE, metavar="LANG")
+    show: int = option("neighbours of a sentence", 3)
+    dataset: str | None = option("name in tables (default: name of TEXT)")
     search: Search
+    output: Path = output_folder(f"{KIND}.json")
+    force: bool = force_switch()
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("text", type=types.path, metavar="TEXT", help="text, a sentence per line")
-    parser.add_argument(
-        "--candidates", type=types.path, metavar="FILE", help="where to look (default: other lines of TEXT)"
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--language", type=LANGUAGE, metavar="LANG", help="of TEXT (default: what its name ends with)"
-    )
-    parser.add_argument(
-        "--candidates-language", type=LANGUAGE, metavar="LANG", help="of the candidates, likewise"
-    )
-    parser.add_argument("--show", type=types.positive, default=3, help="neighbours of a sentence")
-    parser.add_argument("--dataset", type=types.text, help="name in tables (default: name of TEXT)")
-    add_search_arguments(parser)
-    add_output_arguments(parser, KIND)
-
-
-def main(args) -> None:
-    job = from_arguments(Job, args)
-    inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
-    for line in printed(read_json(Path(args.output) / f"{KIND}.json")):
+def main(job: Job) -> None:
+    inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
+    for line in printed(read_json(Path(job.output) / f"{KIND}.json")):
         print(line)
 
 
@@ -83,7 +57,7 @@ def measure(job: Job) -> dict:
             encoder, job.candidates, "--candidates-language", job.candidates_language, 1
         )
     cosines, rows = _neighbours(vectors, candidates, job)
-    found = [
+    sentences = [
         {
             "sentence": query,
             "neighbours": [
@@ -93,7 +67,7 @@ def measure(job: Job) -> dict:
         }
         for query, near, similar in zip(queries, rows, cosines, strict=True)
     ]
-    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": found}
+    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": sentences}
     return {
         **described_encoder(encoder),
         "runs": [run],
@@ -131,9 +105,9 @@ def printed(record: dict) -> list[str]:
     """A line per sentence, and one, indented, per neighbour: cosine, number of the line, sentence."""
     lines = []
     for run in record["runs"]:
-        for found in run["sentences"]:
-            lines.append(found["sentence"])
+        for entry in run["sentences"]:
+            lines.append(entry["sentence"])
             lines += [
-                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in found["neighbours"]
+                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in entry["neighbours"]
             ]
     return lines

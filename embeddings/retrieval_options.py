@@ -5,64 +5,89 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import Alternatives, force_switch, option, output_folder, switch
 from data_prep.formats.texts import LANGUAGE
 from data_prep.languages import usual_names
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
-from embeddings.search.neighbours import Search, add_search_arguments
+from embeddings.encoders.options import EncoderOptions
+from embeddings.search.neighbours import Search
 from embeddings.search.retrieval import COSINE, SIMILARITIES
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
     NORMALIZABLE,
     NORMALIZED,
 )
-from embeddings.smaller_vectors import SmallerVectors, add_smaller_vectors_arguments
+from embeddings.smaller_vectors import SmallerVectors
 from embeddings.test_sets import ParallelFiles, all_pairs, by_language, flores, tatoeba, united_nations
 
+KIND = "sentence-retrieval"
+TEXTS = Alternatives("texts", required=True)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Retrieval:
-    """What is retrieved, and how.
+    """What is retrieved, and how."""
 
-    Attributes:
-        tatoeba, flores, un, parallel: where the test set is; one of them.
-        split: of Flores.
-        dataset: name of the test set in tables; None for one that fits.
-        pivot: the language that is in every pair; None for all pairs.
-        languages: only these, and the pivot; None for all.
-        similarity: how the nearest is chosen, some of SIMILARITIES.
-        normalize: strength alpha of the normalization of cosine and bert-score; None for none.
-        normalize_batch: sentences of a side over which it takes its means; None for all.
-        without_specials: special tokens do not count in bert-score.
-        neighbours: k of the margins.
-        queries: of each direction, drawn with `seed`; None for all lines. Candidates are all lines.
-        distractors: file with further candidates in one language.
-        groups: file (or name of ours) with groups of languages, over which results are averaged.
-        candidate_vectors: folder with the candidates' vectors, of the same encoder; None to make them.
-        smaller: smaller vectors whose P@1 is measured as well.
-        search: how neighbours are found.
-    """
-
+    tatoeba: Path | None = option("LASER's layout: tatoeba.XXX-eng.XXX", among=TEXTS, metavar="DIR")
+    flores: Path | None = option("layout of Flores-200: SPLIT/CODE.SPLIT", among=TEXTS, metavar="DIR")
+    un: Path | None = option(
+        "fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (3.2.1: with"
+        " --languages es,fr,ru,zh); encode it first, and give these vectors as --model",
+        among=TEXTS,
+        metavar="DIR",
+    )
+    parallel: list[Path] | None = option(
+        "line-parallel files, one per language, which ends their names: test.de test.en test.fr",
+        among=TEXTS,
+        metavar="FILE",
+    )
     encoder: EncoderOptions
-    tatoeba: Path | None
-    flores: Path | None
-    un: Path | None
-    parallel: list[Path] | None
-    split: str
-    dataset: str | None
-    pivot: str | None
-    languages: list[str] | None
-    similarity: list[str]
-    normalize: float | None
-    normalize_batch: int | None
-    without_specials: bool
-    neighbours: int
-    queries: int | None
-    seed: int
-    distractors: Path | None
-    groups: Path | None
-    candidate_vectors: Path | None
+    split: str = option("of Flores", "devtest", type=types.split)
+    dataset: str | None = option("name of the test set in tables (default: Tatoeba, Flores, …)")
+    pivot: str | None = option(
+        "only pairs with this language (default: all pairs)", type=LANGUAGE, metavar="LANG"
+    )
+    languages: list[str] | None = option(
+        "only these (default: all)", type=types.items(LANGUAGE), metavar="LANG,…"
+    )
+    similarity: list[str] = option(
+        f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}"
+        f" (default: {COSINE},ratio)",
+        [COSINE, "ratio"],
+        type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
+    )
+    normalize: float | None = option(
+        "measure cosine and bert-score also without the popular sentence effect, with this strength"
+        " (OneAligner 2.2: 0.75)",
+        type=types.number(0, 1),
+        metavar="ALPHA",
+    )
+    normalize_batch: int | None = option(
+        "of means over so many sentences a side (OneAligner 3.2: 256; default: all)", metavar="N"
+    )
+    without_specials: bool = switch("special tokens do not count in bert-score")
+    neighbours: int = option("of a sentence, for margins (xsim: 4)", 4)
+    queries: int | None = option(
+        "lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)"
+    )
+    seed: int = option("of the draw of --queries", 1, type=types.whole_number(0))
+    distractors: Path | None = option(
+        "further candidates, a sentence per line, in the language that the name ends with, or"
+        " eng_Latn_augmented.devtest (or _errtype.devtest.json) of LASER (xsim++)",
+        metavar="FILE",
+    )
+    groups: Path | None = option(
+        "groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
+        metavar="FILE.toml",
+    )
+    candidate_vectors: Path | None = option(
+        "vectors that `embeddings encode` has stored of the test set by the same encoder, for example in"
+        " binary: what is found; queries are encoded",
+        metavar="DIR",
+    )
     smaller: SmallerVectors
     search: Search
+    output: Path = output_folder(f"{KIND}.json")
+    force: bool = force_switch()
 
     def check(self) -> None:
         """Refuse options that do not fit each other.
@@ -128,11 +153,11 @@ class Retrieval:
         there = {language for pair in pairs for language in pair.languages}
         meant: set[str] = set()
         for language in self.languages:
-            if not (found := usual_names(language, there)):
+            if not (names := usual_names(language, there)):
                 raise InputError(
                     f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
                 )
-            meant |= found
+            meant |= names
         common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
         chosen = [pair for pair in pairs if common | meant >= set(pair.languages)]
         if not chosen:
@@ -141,93 +166,3 @@ class Retrieval:
                 " or one beside the language of all pairs"
             )
         return chosen
-
-
-def add_retrieval_arguments(parser) -> None:
-    """The options of `Retrieval`."""
-    texts = parser.add_mutually_exclusive_group(required=True)
-    texts.add_argument(
-        "--tatoeba", type=types.path, metavar="DIR", help="LASER's layout: tatoeba.XXX-eng.XXX"
-    )
-    texts.add_argument(
-        "--flores", type=types.path, metavar="DIR", help="layout of Flores-200: SPLIT/CODE.SPLIT"
-    )
-    texts.add_argument(
-        "--un",
-        type=types.path,
-        metavar="DIR",
-        help="fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (3.2.1: with"
-        " --languages es,fr,ru,zh); encode it first, and give these vectors as --model",
-    )
-    texts.add_argument(
-        "--parallel",
-        nargs="+",
-        type=types.path,
-        metavar="FILE",
-        help="line-parallel files, one per language, which ends their names: test.de test.en test.fr",
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument("--split", type=types.split, default="devtest", help="of Flores")
-    parser.add_argument(
-        "--dataset", type=types.text, help="name of the test set in tables (default: Tatoeba, Flores, …)"
-    )
-    parser.add_argument(
-        "--pivot", type=LANGUAGE, metavar="LANG", help="only pairs with this language (default: all pairs)"
-    )
-    parser.add_argument(
-        "--languages", type=types.items(LANGUAGE), metavar="LANG,…", help="only these (default: all)"
-    )
-    parser.add_argument(
-        "--similarity",
-        type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
-        default=[COSINE, "ratio"],
-        help=f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}"
-        f" (default: {COSINE},ratio)",
-    )
-    parser.add_argument(
-        "--normalize",
-        type=types.number(0, 1),
-        metavar="ALPHA",
-        help="measure cosine and bert-score also without the popular sentence effect, with this strength"
-        " (OneAligner 2.2: 0.75)",
-    )
-    parser.add_argument(
-        "--normalize-batch",
-        type=types.positive,
-        metavar="N",
-        help="of means over so many sentences a side (OneAligner 3.2: 256; default: all)",
-    )
-    parser.add_argument(
-        "--without-specials", action="store_true", help="special tokens do not count in bert-score"
-    )
-    parser.add_argument(
-        "--neighbours", type=types.positive, default=4, help="of a sentence, for margins (xsim: 4)"
-    )
-    parser.add_argument(
-        "--queries",
-        type=types.positive,
-        help="lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)",
-    )
-    parser.add_argument("--seed", type=types.whole_number(0), default=1, help="of the draw of --queries")
-    parser.add_argument(
-        "--distractors",
-        type=types.path,
-        metavar="FILE",
-        help="further candidates, a sentence per line, in the language that the name ends with, or"
-        " eng_Latn_augmented.devtest (or _errtype.devtest.json) of LASER (xsim++)",
-    )
-    parser.add_argument(
-        "--groups",
-        type=types.path,
-        metavar="FILE.toml",
-        help="groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
-    )
-    parser.add_argument(
-        "--candidate-vectors",
-        type=types.path,
-        metavar="DIR",
-        help="vectors that `embeddings encode` has stored of the test set by the same encoder, for example in"
-        " binary: what is found; queries are encoded",
-    )
-    add_smaller_vectors_arguments(parser)
-    add_search_arguments(parser)

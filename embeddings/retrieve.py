@@ -15,16 +15,15 @@ from functools import partial
 
 import numpy as np
 
-from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from embeddings.averages import averages, averages_by_direction
 from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.groups import groups_file, read_groups
-from embeddings.retrieval_options import Retrieval, add_retrieval_arguments
+from embeddings.retrieval_options import KIND, Retrieval
 from embeddings.retrieval_sides import Sides, among, stored_candidates
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import EXACT, INVERTED, Search, nearest
@@ -40,24 +39,17 @@ from embeddings.search.sentence_scores import (
 from embeddings.search.texts import some_lines
 from embeddings.test_sets import ParallelFiles, read_sides
 
-KIND = "sentence-retrieval"
 SAMPLE = 500  # queries whose nearest candidate is looked for among all, where lists are searched
 
 
-def add_arguments(parser) -> None:
-    add_retrieval_arguments(parser)
-    add_output_arguments(parser, KIND)
-
-
-def main(args) -> None:
-    job = from_arguments(Retrieval, args)
+def main(job: Retrieval) -> None:
     job.check()
     pairs = job.pairs()
     files = {path for pair in pairs for path in pair.paths}
     groups = [groups_file(job.groups)] if job.groups else []
-    stored = EncoderOptions(job.candidate_vectors).files(args.output) if job.candidate_vectors else []
-    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), args.output, args.force)
+    stored = EncoderOptions(job.candidate_vectors).files(job.output) if job.candidate_vectors else []
+    inputs = [*sorted(files), *files_of(job.distractors), *groups, *stored, *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), job.output, job.force)
 
 
 def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
@@ -102,7 +94,7 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     texts = read_sides(pair)
     arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
     scores = score(job, sides, *arguments) if job.scored else {}
-    found, near = {}, None
+    measured, near = {}, None
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
         rows = _queries(job, len(queries[1]), seed=place)
@@ -115,13 +107,13 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
                 near.reversed() if turned else Neighbourhoods.of(chosen, vectors, job.neighbours, job.search)
             )
         best = {name: (each.T if place else each)[rows].argmax(axis=1) for name, each in scores.items()}
-        found[name] = {
+        measured[name] = {
             "queries": len(rows),
             "candidates": len(lines),
             "texts_sha256": _checksum(some_lines(queries[1], rows), lines),
             **_direction(job, chosen, vectors, lines, rows, further, near, best),
         }
-    return found
+    return measured
 
 
 def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFiles]) -> Iterator[tuple]:
@@ -130,8 +122,8 @@ def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFile
         arguments = list(zip(pair.paths, read_sides(pair), pair.languages, strict=True))
         for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
             rows = _queries(job, len(queries[1]), seed=place)
-            found, _ = sides.candidates(*candidates)
-            yield some_of(sides.vectors(*queries), rows), found, rows
+            vectors, _ = sides.candidates(*candidates)
+            yield some_of(sides.vectors(*queries), rows), vectors, rows
 
 
 def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str, np.ndarray]:
@@ -146,13 +138,13 @@ def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str
         plain[BERT_SCORE] = bert_scores(
             *(sides.tokens(*side) for side in (first, second)), job.without_specials
         )
-    found = dict(plain)
+    scores = dict(plain)
     if job.normalize is not None:
         if COSINE in job.similarity:
             plain[COSINE] = cosines(*(in_memory(sides.vectors(*side)) for side in (first, second)))
         for name, each in plain.items():
-            found[f"{name}{NORMALIZED}"] = without_popularity(each, job.normalize, job.normalize_batch)
-    return found
+            scores[f"{name}{NORMALIZED}"] = without_popularity(each, job.normalize, job.normalize_batch)
+    return scores
 
 
 def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
@@ -194,8 +186,8 @@ def _direction(
             "hits": packed(of.hits),
         }
         if distractors.changes:
-            right, found = ([texts[row] for row in each] for each in (gold, rows))
-            measured[similarity]["errors_by_type"] = distractors.errors_by_type(found, right)
+            right, retrieved = ([texts[row] for row in each] for each in (gold, rows))
+            measured[similarity]["errors_by_type"] = distractors.errors_by_type(retrieved, right)
     return measured
 
 

@@ -6,6 +6,7 @@ from statistics import fmean
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option
 from data_prep.formats.vector_numbers import Numbers
 from embeddings.search.compression import FLOAT32, KINDS, Compression, nearest_compressed
 
@@ -14,15 +15,19 @@ Directions = Callable[[], Iterable[tuple]]
 
 @dataclass(frozen=True)
 class SmallerVectors:
-    """Which smaller vectors.
+    """Which smaller vectors."""
 
-    Attributes:
-        vectors: kinds of numbers, some of KINDS.
-        widths: of the first numbers of vectors; None for all numbers.
-    """
-
-    vectors: list[str]
-    widths: list[int] | None
+    vectors: list[str] = option(
+        f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
+        " are compared again with the query in float32",
+        [],
+        type=types.items(types.one_of(KINDS)),
+    )
+    widths: list[int] | None = option(
+        "also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
+        type=types.items(types.positive),
+        metavar="C,…",
+    )
 
     def compressions(self, queries: Numbers, candidates: Numbers) -> list[Compression]:
         """Every kind of every width; none if nothing was asked for.
@@ -39,8 +44,8 @@ class SmallerVectors:
             if asked > width:
                 raise InputError(f"--widths {asked}: vectors have {width} numbers; expected at most as many")
         widths = self.widths or [width] * bool(self.vectors)
-        found = [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
-        for how in found:
+        compressions = [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
+        for how in compressions:
             if not candidates.are_floats and how.numbers != candidates:
                 raise InputError(
                     f"--vectors {how.kind}: {how.width} numbers of vectors that are stored as"
@@ -52,7 +57,7 @@ class SmallerVectors:
                     f"--vectors {how.kind}: rescoring compares queries in float32, and these are stored as"
                     f" {queries.dtype}; give the encoder as --model and these as --candidate-vectors"
                 )
-        return found
+        return compressions
 
     def measure(self, queries: Numbers, candidates: Numbers, directions: Directions) -> dict[str, dict]:
         """ "binary, 64 numbers" -> bytes of a vector, and P@1, the mean over directions.
@@ -61,28 +66,11 @@ class SmallerVectors:
             queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
-        found = {}
+        measured = {}
         for how in self.compressions(queries, candidates):
             values = [
                 (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
-            found[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
-        return found
-
-
-def add_smaller_vectors_arguments(parser) -> None:
-    """The options of `SmallerVectors`."""
-    parser.add_argument(
-        "--vectors",
-        type=types.items(types.one_of(KINDS)),
-        default=[],
-        help=f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
-        " are compared again with the query in float32",
-    )
-    parser.add_argument(
-        "--widths",
-        type=types.items(types.positive),
-        metavar="C,…",
-        help="also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
-    )
+            measured[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
+        return measured

@@ -16,36 +16,36 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines, uncompressed_name
-from command_line.option_classes import from_arguments
+from command_line.measurements import Measured, numbers
+from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.outputs import checksum
 from command_line.progress import progress
 from command_line.provenance import versions
-from command_line.result_file import add_output_arguments, write_result
+from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE_CODE
 from data_prep.formats.vectors import normalized
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 
 KIND = "sts"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Similarity:
-    """What is compared.
+    """What is compared."""
 
-    Attributes:
-        files: of rated pairs of sentences, one per language, or per two languages.
-        crossed: also the first sentence of one language's file with the second of another's.
-        dataset: name in tables.
-    """
-
+    files: list[Path] = positional(
+        "CSV or TSV of sentence, sentence, rating; its language, or two, in the name: stsb-de-test.csv,"
+        " STS.en-ar.tsv",
+        metavar="FILE",
+    )
     encoder: EncoderOptions
-    files: list[Path]
-    crossed: bool
-    dataset: str
+    crossed: bool = switch("also sentences of two languages (files are row-parallel)")
+    dataset: str = option("name in tables", "STS")
+    output: Path = output_folder(f"{KIND}.json")
+    force: bool = force_switch()
 
 
 @dataclass(frozen=True)
@@ -125,30 +125,12 @@ def _is_language(part: str) -> bool:
     return LANGUAGE_CODE.fullmatch(part) is not None and part not in ("csv", "tsv", "txt", "dev")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=types.path,
-        metavar="FILE",
-        help="CSV or TSV of sentence, sentence, rating; its language, or two, in the name: stsb-de-test.csv,"
-        " STS.en-ar.tsv",
-    )
-    add_encoder_arguments(parser)
-    parser.add_argument(
-        "--crossed", action="store_true", help="also sentences of two languages (files are row-parallel)"
-    )
-    parser.add_argument("--dataset", type=types.text, default="STS", help="name in tables")
-    add_output_arguments(parser, KIND)
+def main(job: Similarity) -> None:
+    inputs = [*job.files, *job.encoder.files(job.output)]
+    write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def main(args) -> None:
-    job = from_arguments(Similarity, args)
-    inputs = [*job.files, *job.encoder.files(args.output)]
-    write_result("embeddings", KIND, job, inputs, lambda: measure(job), args.output, args.force)
-
-
-def measure(job: Similarity) -> dict:
+def measure(job: Similarity) -> Measured:
     """Correlations per file, and per ordered pair of languages where they are crossed."""
     pairs: dict[tuple[str, str], RatedPairs] = {}
     for path in job.files:
@@ -171,17 +153,18 @@ def measure(job: Similarity) -> dict:
     }
     found = {
         _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
-        | {"texts_sha256": checksum(each.path)}
         for languages, each in pairs.items()
     }
     for one, other in permutations(alone, 2) if job.crossed else ():
         crossed = cosines(vectors[one, one][0], vectors[other, other][1])
         found[_title(one, other)] = correlations(crossed, alone[one].ratings)
-    return {
-        **described_encoder(encoder),
-        "runs": [{"system": encoder.system, "dataset": job.dataset, "languages": found}],
-        "versions": versions("torch", "numpy", "scipy"),
-    }
+    texts = {_title(*languages): checksum(each.path) for languages, each in pairs.items()}
+    measured = Measured(about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")})
+    measured.add(
+        {"system": encoder.system, "dataset": job.dataset, "texts": texts},
+        [row for direction, values in found.items() for row in numbers(values, direction=direction)],
+    )
+    return measured
 
 
 def _check_crossed(pairs: dict[tuple[str, str], RatedPairs], alone: dict[str, RatedPairs]) -> None:
@@ -224,14 +207,14 @@ def check_row_parallel(pairs: list[RatedPairs]) -> None:
             )
 
 
-def correlations(cosines: np.ndarray, ratings: np.ndarray) -> dict:
-    """In per cent; 0 where all cosines are equal."""
+def correlations(cosines: np.ndarray, ratings: np.ndarray) -> dict[str, float]:
+    """Number of pairs ("lines"), and correlations in per cent; 0 where all cosines are equal."""
     from scipy.stats import pearsonr, spearmanr
 
     if np.ptp(cosines) == 0:
-        return {"pairs": len(ratings), "spearman": 0.0, "pearson": 0.0}
+        return {"lines": len(ratings), "spearman": 0.0, "pearson": 0.0}
     return {
-        "pairs": len(ratings),
+        "lines": len(ratings),
         "spearman": 100 * float(spearmanr(cosines, ratings).statistic),
         "pearson": 100 * float(pearsonr(cosines, ratings).statistic),
     }

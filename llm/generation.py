@@ -19,20 +19,22 @@ class Answers:
     Args:
         model: on its device.
         tokenizer: the model's.
+        is_chat: prompts are chats, which have their special tokens; an answer also ends where the model's own
+            settings say.
 
     Attributes:
         cut: the prompts that were longer than --max-input and lost their ends.
     """
 
-    def __init__(self, model, tokenizer, search: Search):
-        self.model, self.tokenizer, self.search = model, tokenizer, search
+    def __init__(self, model, tokenizer, search: Search, is_chat: bool = False):
+        self.model, self.tokenizer, self.search, self.is_chat = model, tokenizer, search, is_chat
         self.cut: set[str] = set()
         self.config = GenerationConfig(
             max_new_tokens=search.max_output,
             num_beams=search.beam,
             do_sample=False,
             bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
+            eos_token_id=_ends_of_turns(model, tokenizer) if is_chat else tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
         )
         self.line_ends = {
@@ -46,26 +48,29 @@ class Answers:
             journal: of finished batches, which are not done again.
             task: what is being done, for the progress.
         """
-        known = {
+        answers = {
             prompt: text
             for entry in journal.entries
             if entry["task"] == task
             for prompt, text in entry["answers"]
         }
         tokens = {prompt: self._tokens(prompt) for prompt in dict.fromkeys(prompts)}  # known ones are counted
-        asked = [prompt for prompt in tokens if prompt not in known]
+        asked = [prompt for prompt in tokens if prompt not in answers]
         asked.sort(key=lambda prompt: -len(tokens[prompt]))
         size = self.search.batch_sentences
         batches = [asked[start : start + size] for start in range(0, len(asked), size)]
         for batch in progress(batches, len(asked), task, "sentence", size=len):
-            found = self._answer([tokens[prompt] for prompt in batch])
-            journal.add({"task": task, "answers": list(zip(batch, found, strict=True))})
-            known |= dict(zip(batch, found, strict=True))
-        return [known[prompt] for prompt in prompts]
+            new = self._answer([tokens[prompt] for prompt in batch])
+            journal.add({"task": task, "answers": list(zip(batch, new, strict=True))})
+            answers |= dict(zip(batch, new, strict=True))
+        return [answers[prompt] for prompt in prompts]
 
     def _tokens(self, prompt: str) -> list[int]:
-        found = self.tokenizer(prompt, return_special_tokens_mask=True)
-        whole = found["input_ids"][: text_end(found["special_tokens_mask"])]  # as in tuning
+        if self.is_chat:
+            whole = self.tokenizer(prompt, add_special_tokens=False, split_special_tokens=False)["input_ids"]
+        else:
+            encoded = self.tokenizer(prompt, return_special_tokens_mask=True)
+            whole = encoded["input_ids"][: text_end(encoded["special_tokens_mask"])]  # as in tuning
         if len(whole) > self.search.max_input:
             self.cut.add(prompt)
         return whole[: self.search.max_input]
@@ -88,6 +93,12 @@ class Answers:
     def texts(self, tokens: Tensor) -> list[str]:
         """Those of answers, n x T."""
         return self.tokenizer.batch_decode(tokens, skip_special_tokens=True, **_CLEAN)
+
+
+def _ends_of_turns(model, tokenizer) -> list[int]:
+    """The tokens that end an answer in a chat, such as `<|im_end|>`."""
+    ends = model.generation_config.eos_token_id
+    return sorted({tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None})
 
 
 _CLEAN = {"clean_up_tokenization_spaces": False}  # which some tokenizers do, to text that was right
@@ -114,10 +125,10 @@ class _BehindFirstLine(StoppingCriteria):
         self.answers, self.begin, self.line_ends = answers, begin, sorted(answers.line_ends)
 
     def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs) -> Tensor:
-        found = input_ids[:, self.begin :]
-        ends = torch.isin(found[:, -1], torch.tensor(self.line_ends, device=found.device))
+        generated = input_ids[:, self.begin :]
+        ends = torch.isin(generated[:, -1], torch.tensor(self.line_ends, device=generated.device))
         if ends.any():  # of few tokens; only lines with something in them count, whatever they are made of
-            texts = self.answers.texts(found[ends])
+            texts = self.answers.texts(generated[ends])
             has_line = [bool(first_line(text.rpartition("\n")[0])) for text in texts]
-            ends[ends.clone()] = torch.tensor(has_line, device=found.device)
+            ends[ends.clone()] = torch.tensor(has_line, device=generated.device)
         return ends

@@ -15,14 +15,14 @@ import functools
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder
 from command_line.progress import progress
-from command_line.workers import Workers, add_workers_argument
+from command_line.workers import Workers, workers_option
 from data_prep.alignment.job import TEXT_SUFFIX
 from data_prep.alignment.links import check_range, parse_line
 from data_prep.blocks import Block, read_blocks
@@ -48,28 +48,34 @@ from llm.instructions.word_pairs import LONGEST, Characters, is_word, phrase_pai
 LINES = 1_000  # of a task of a worker
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InstructionJob:
-    """Which instructions are made of which text.
+    """Which instructions are made of which text."""
 
-    Attributes:
-        text: folder of raw text.
-        words, alignments: the same text in words and its links; None where no task needs them.
-        tasks: keys of TASKS.
-        directions: such as "en-de"; None for both of every pair.
-        mono_languages: of monolingual instructions; None for all but English, which the model knows.
-        longest_phrase: words of an aligned phrase, on either side.
-    """
-
-    text: Path
-    words: Path | None
-    alignments: Path | None
-    tasks: list[str]
-    directions: list[str] | None
-    mono_languages: list[str] | None
-    longest_phrase: int
-    seed: int
-    workers: int = field(compare=False)
+    text: Path = option("folder of raw text, SPLIT.A-B.LANG", required=True, metavar="DIR")
+    words: Path | None = option("the same in words, the output of `data_prep tokenize`", metavar="DIR")
+    alignments: Path | None = option("links of the words, the output of `data_prep align`", metavar="DIR")
+    output: Path = output_folder("instructions")
+    tasks: list[str] = option(
+        "; ".join(f"{name}: {task.summary}" for name, task in TASKS.items()) + " (default: mt,align)",
+        ["mt", "align"],
+        type=options.items(options.one_of(TASKS)),
+        metavar="TASK,…",
+    )
+    directions: list[str] | None = option(
+        "those that are instructed, such as en-de,en-fr (default: both of every pair)",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+    )
+    mono_languages: list[str] | None = option(
+        "of mono-full and mono-half (default: all but English; the thesis: the unseen ones)",
+        type=options.items(LANGUAGE),
+        metavar="LANG,…",
+    )
+    longest_phrase: int = option("words of an aligned phrase", LONGEST)
+    seed: int = option("of what is drawn: pairs, answers, errors, hints", 1, type=options.seed)
+    workers: int = workers_option()
+    force: bool = force_switch()
 
     def __post_init__(self):
         needing = [task for task in self.tasks if TASKS[task].needs_words]
@@ -98,50 +104,7 @@ class InstructionJob:
         return not is_english(language) if self.mono_languages is None else language in self.mono_languages
 
 
-def add_arguments(parser) -> None:
-    add = parser.add_argument
-    add("--text", required=True, type=options.path, metavar="DIR", help="folder of raw text, SPLIT.A-B.LANG")
-    add(
-        "--words",
-        type=options.path,
-        metavar="DIR",
-        help="the same in words, the output of `data_prep tokenize`",
-    )
-    add(
-        "--alignments",
-        type=options.path,
-        metavar="DIR",
-        help="links of the words, the output of `data_prep align`",
-    )
-    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for instructions")
-    summaries = "; ".join(f"{name}: {task.summary}" for name, task in TASKS.items())
-    add(
-        "--tasks",
-        type=options.items(options.one_of(TASKS)),
-        default=["mt", "align"],
-        metavar="TASK,…",
-        help=f"{summaries} (default: mt,align)",
-    )
-    add(
-        "--directions",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-        help="those that are instructed, such as en-de,en-fr (default: both of every pair)",
-    )
-    add(
-        "--mono-languages",
-        type=options.items(LANGUAGE),
-        metavar="LANG,…",
-        help="of mono-full and mono-half (default: all but English; the thesis: the unseen ones)",
-    )
-    add("--longest-phrase", type=options.positive, default=LONGEST, help="words of an aligned phrase")
-    add("--seed", type=options.seed, default=1, help="of what is drawn: pairs, answers, errors, hints")
-    add_workers_argument(parser)
-    add("--force", action="store_true", help="make them again")
-
-
-def main(args) -> None:
-    job = from_arguments(InstructionJob, args)
+def main(job: InstructionJob) -> None:
     bitexts = bitexts_of(job)
     check_languages(job, bitexts)
     wanted = list(filter(job.has_some_for, bitexts))
@@ -153,17 +116,17 @@ def main(args) -> None:
     files = files_of(job, wanted)
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
-    folder = StepFolder(args.output, STEP, by_name(job), reads, inputs)
-    if folder.is_complete(args.force):
+    folder = StepFolder(job.output, STEP, by_name(job), reads, inputs)
+    if folder.is_complete(job.force):
         return
     folder.begin(lambda path: path.suffix == ".jsonl" or path.name == INDEX)
     names = language_names(languages_of(bitexts))
     with Workers(job.workers) as workers:
         counts = {}
         for bitext, paths in files.items():
-            counts |= instruct(job, bitext, paths, names, args.output, workers)
+            counts |= instruct(job, bitext, paths, names, job.output, workers)
     directions = sorted({format_direction(one) for bitext in bitexts for one in job.chosen(bitext)})
-    InstructionFolder(args.output, names, directions, counts).save()
+    InstructionFolder(job.output, names, directions, counts).save()
     folder.finish()
     print(summary(counts))
 
@@ -174,11 +137,11 @@ def bitexts_of(job: InstructionJob) -> list[Text]:
     Raises:
         InputError: there is no training text.
     """
-    found = [bitext for bitext in find_bitexts(job.text) if bitext.split != TEST]
-    trained = {bitext.pair for bitext in found if bitext.split == TRAIN}
+    bitexts = [bitext for bitext in find_bitexts(job.text) if bitext.split != TEST]
+    trained = {bitext.pair for bitext in bitexts if bitext.split == TRAIN}
     if not trained:
         raise InputError(f"{job.text}: no training text, expected files train.A-B.LANG")
-    return [bitext for bitext in found if bitext.pair in trained]
+    return [bitext for bitext in bitexts if bitext.pair in trained]
 
 
 def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
@@ -188,15 +151,13 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
         InputError: they do.
     """
     languages = languages_of(bitexts)
-    for option, named in (
+    for name, named in (
         ("--directions", [language for one in job.directions or [] for language in one.split("-")]),
         ("--mono-languages", job.mono_languages or []),
     ):
         for language in named:
             if language not in languages:
-                raise InputError(
-                    f"{option}: {language!r} is no language of {job.text}: {', '.join(languages)}"
-                )
+                raise InputError(f"{name}: {language!r} is no language of {job.text}: {', '.join(languages)}")
     pairs = {bitext.pair for bitext in bitexts}
     for direction in job.directions or []:
         if pair_name(*direction.split("-")) not in pairs:
@@ -216,15 +177,15 @@ def files_of(job: InstructionJob, bitexts: Iterable[Text]) -> dict[Text, list[Pa
     words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
     files = {}
     for bitext in bitexts:
-        found = words.get((bitext.split, bitext.pair))
-        if found is None:
+        paths = words.get((bitext.split, bitext.pair))
+        if paths is None:
             raise InputError(
                 f"{job.words}: no {bitext.split} text of {bitext.pair}, expected that of {job.text}"
             )
         links = job.alignments / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
         if not links.is_file():
             raise InputError(f"{links}: no such file; expected the output of `python -m data_prep align`")
-        files[bitext] = [*bitext.paths, *found, links]
+        files[bitext] = [*bitext.paths, *paths, links]
     return files
 
 
@@ -300,10 +261,10 @@ def read_sides(
             for code, text in zip(bitext.languages, texts, strict=True)
         ]
         if words_and_links:
-            for side, found in zip(
+            for side, more in zip(
                 sides, _aligned(job, texts, words_and_links, block.paths, number), strict=True
             ):
-                side |= found
+                side |= more
         yield number, (Side(**sides[0]), Side(**sides[1]))
 
 

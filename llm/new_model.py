@@ -13,7 +13,7 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines, read_lines
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder
 from data_prep.formats.texts import LANGUAGE, TRAIN, check_parallel, find_texts, paths_of
 from data_prep.step_folder import StepFolder
 
@@ -21,23 +21,26 @@ SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")  # with BLOOM's numbers
 BYTES = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NewModel:
-    """The size of the model, and what its tokenizer is learned from.
+    """The size of the model, and what its tokenizer is learned from."""
 
-    Attributes:
-        languages: whose text is taken; None for all.
-        lines: of every file of text, evenly spread.
-    """
-
-    text: Path
-    languages: list[str] | None
-    lines: int
-    vocabulary_size: int
-    width: int
-    layers: int
-    heads: int
-    seed: int
+    text: Path = option("folder of raw text", required=True, metavar="DIR")
+    languages: list[str] | None = option(
+        "that the tokenizer is learned from (default: all of the text)",
+        type=options.items(LANGUAGE),
+        metavar="LANG,…",
+    )
+    lines: int = option("at most, of every file", 100_000)
+    vocabulary_size: int = option(
+        "symbols, with those of all bytes", 8000, type=options.whole_number(BYTES + len(SPECIAL))
+    )
+    width: int = option("of states", 256)
+    layers: int = option("of the model", 4)
+    heads: int = option("of attention", 4)
+    seed: int = option("of the weights", 1, type=options.seed)
+    output: Path = output_folder("the model")
+    force: bool = force_switch()
 
     def __post_init__(self):
         if self.width % self.heads:
@@ -62,43 +65,18 @@ class NewModel:
         return [path for path, code in pairs if self.languages is None or code in self.languages]
 
 
-def add_arguments(parser) -> None:
-    add = parser.add_argument
-    add("--text", required=True, type=options.path, metavar="DIR", help="folder of raw text")
-    add(
-        "--languages",
-        type=options.items(LANGUAGE),
-        metavar="LANG,…",
-        help="that the tokenizer is learned from (default: all of the text)",
-    )
-    add("--lines", type=options.positive, default=100_000, help="at most, of every file")
-    add(
-        "--vocabulary-size",
-        type=options.whole_number(BYTES + len(SPECIAL)),
-        default=8000,
-        help="symbols, with those of all bytes",
-    )
-    add("--width", type=options.positive, default=256, help="of states")
-    add("--layers", type=options.positive, default=4, help="of the model")
-    add("--heads", type=options.positive, default=4, help="of attention")
-    add("--seed", type=options.seed, default=1, help="of the weights")
-    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder of the model")
-    add("--force", action="store_true", help="make it again")
-
-
-def main(args) -> None:
-    job = from_arguments(NewModel, args)
+def main(job: NewModel) -> None:
     files = job.files()
-    folder = StepFolder(args.output, "new-model", by_name(job), files, [job.text])
-    if folder.is_complete(args.force):
+    folder = StepFolder(job.output, "new-model", by_name(job), files, [job.text])
+    if folder.is_complete(job.force):
         return
     folder.begin(lambda path: path.suffix in (".json", ".safetensors", ".jinja"))
     tokenizer = learn_tokenizer(lines_of(files, job.lines), job.vocabulary_size)
     model = random_model(job, len(tokenizer))
-    model.save_pretrained(args.output)
-    tokenizer.save_pretrained(args.output)
+    model.save_pretrained(job.output)
+    tokenizer.save_pretrained(job.output)
     folder.finish()
-    print(f"{args.output}: {sum(one.numel() for one in model.parameters()):,} parameters")
+    print(f"{job.output}: {sum(one.numel() for one in model.parameters()):,} parameters")
 
 
 def lines_of(files: list[Path], most: int) -> Iterator[str]:

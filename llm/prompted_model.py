@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from data_prep.model_folders.adapters import check_adapter
@@ -22,22 +22,21 @@ UNTUNED = "w/o fine-tuning"
 
 @dataclass(frozen=True)
 class PromptedModel:
-    """Which model, how it computes, and what it is called.
+    """Which model, how it computes, and what it is called."""
 
-    Attributes:
-        model: folder of a causal language model of `transformers`.
-        tuned: folder of `llm tune`, or of an adapter of `peft`; None for the model as it is.
-        supervised: the directions that the model was taught; None for those of `tuned`.
-        spread: put the layers on all GPUs.
-    """
-
-    model: Path
-    tuned: Path | None
-    name: str | None
-    supervised: list[str] | None
-    precision: str
-    spread: bool = field(compare=False)
-    cpu: bool = field(compare=False)
+    model: Path = option("causal language model of transformers", required=True, metavar="DIR")
+    tuned: Path | None = option(
+        "the output of `llm tune`, or an adapter of peft (default: the model as it is)", metavar="DIR"
+    )
+    supervised: list[str] | None = option(
+        "directions that are called supervised; all others are zero-shot (default: those of --tuned)",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+    )
+    precision: str = option("of weights and arithmetic", "float32", choices=PRECISIONS)
+    spread: bool = switch("put the layers on all GPUs, for models larger than one", compare=False)
+    name: str | None = option("name of the system in tables (default: of model and curriculum)")
+    cpu: bool = switch("do not use a GPU", compare=False)
 
     def __post_init__(self):
         if self.spread and self.cpu:
@@ -122,9 +121,9 @@ class PromptedModel:
 
     def files(self) -> list[Path]:
         """The files that its output depends on."""
-        found = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
+        records = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
         adapter = check_adapter(self.adapter).paths() if self.adapter else []
-        return [*found, *model_files(self.weights), *adapter]
+        return [*records, *model_files(self.weights), *adapter]
 
     def load(self):
         """The model in evaluation mode on its device, and its tokenizer.
@@ -148,27 +147,3 @@ class PromptedModel:
         if not self.spread:
             model = model.to("cuda" if torch.cuda.is_available() and not self.cpu else "cpu")
         return model.eval(), tokenizer
-
-
-def add_model_arguments(parser) -> None:
-    """The options of `PromptedModel`."""
-    add = parser.add_argument
-    add(
-        "--model", required=True, type=types.path, metavar="DIR", help="causal language model of transformers"
-    )
-    add(
-        "--tuned",
-        type=types.path,
-        metavar="DIR",
-        help="the output of `llm tune`, or an adapter of peft (default: the model as it is)",
-    )
-    add(
-        "--supervised",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-        help="directions that are called supervised; all others are zero-shot (default: those of --tuned)",
-    )
-    add("--precision", choices=PRECISIONS, default="float32", help="of weights and arithmetic")
-    add("--spread", action="store_true", help="put the layers on all GPUs, for models larger than one")
-    add("--name", type=types.text, help="name of the system in tables (default: of model and curriculum)")
-    add("--cpu", action="store_true", help="do not use a GPU")

@@ -2,18 +2,14 @@
 
 from dataclasses import dataclass
 
+from command_line.option_classes import option
+
 
 @dataclass(frozen=True)
 class Search:
-    """How answers are searched.
+    """How answers are searched."""
 
-    Attributes:
-        beam: 1 takes the likeliest token every time.
-        max_input, max_output: in tokens; a longer prompt is cut behind.
-        batch_sentences: prompts at a time.
-    """
-
-    beam: int
-    max_input: int
-    max_output: int
-    batch_sentences: int
+    beam: int = option("hypotheses of a beam search; 1 searches greedily", 1)
+    max_input: int = option("tokens of a prompt", 384)
+    max_output: int = option("tokens of a translation", 384)
+    batch_sentences: int = option("prompts at a time", 16)

@@ -19,36 +19,33 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder
 from command_line.options import shown
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel import FINAL_NORM
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import check_positions, warn_of_cut
-from llm.parallel_sets import source_files
-from llm.prompted_model import PromptedModel, add_model_arguments
+from llm.prompted_model import PromptedModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """Which states of which sentences.
-
-    Attributes:
-        data: folder with text/.
-        max_lines: only the first lines of every set; None for all.
-    """
+    """Which states of which sentences."""
 
     model: PromptedModel
-    data: Path
-    dataset: str | None
-    split: str
-    max_lines: int | None
-    max_input: int
-    batch_sentences: int
+    data: Path = option("folder whose text/ has the sets", required=True, metavar="DATA")
+    dataset: str | None = option("name of the data in tables (default: the name of DATA)")
+    output: Path = output_folder("the states")
+    split: str = option("which set (the thesis: validation)", "valid", type=options.split)
+    max_lines: int | None = option("only the first lines of every set")
+    max_input: int = option("tokens of a sentence", 384)
+    batch_sentences: int = option("sentences at a time", 16)
+    force: bool = force_switch()
 
     def texts(self) -> dict[Direction, Path]:
         """Direction -> the file of its source, of both directions of every pair.
@@ -56,33 +53,19 @@ class Extraction:
         Raises:
             InputError: there is no such set.
         """
-        found = source_files(self.data / "text", self.split)
-        if not found:
+        texts = source_files(self.data / "text", self.split)
+        if not texts:
             raise InputError(f"{self.data / 'text'}: no {self.split} set")
-        return found
+        return texts
 
 
-def add_arguments(parser) -> None:
-    add_model_arguments(parser)
-    add = parser.add_argument
-    add("--data", required=True, type=options.path, metavar="DATA", help="folder whose text/ has the sets")
-    add("--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)")
-    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the states")
-    add("--split", type=options.split, default="valid", help="which set (the thesis: validation)")
-    add("--max-lines", type=options.positive, help="only the first lines of every set")
-    add("--max-input", type=options.positive, default=384, help="tokens of a sentence")
-    add("--batch-sentences", type=options.positive, default=16, help="sentences at a time")
-    add("--force", action="store_true", help="extract again even if it is done")
-
-
-def main(args) -> None:
-    job = from_arguments(Extraction, args)
+def main(job: Extraction) -> None:
     texts = job.texts()
-    check_other_folder(args.output, [job.data / "text", *job.model.folders()])
-    stamp = Stamp(args.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
-    if not stamp.is_current(args.force):
+    check_other_folder(job.output, [job.data / "text", *job.model.folders()])
+    stamp = Stamp(job.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
+    if not stamp.is_current(job.force):
         job.model.warn_of_unknown(texts, f"{job.split} set in {job.data / 'text'}")
-        extract(job, texts, args.output, stamp)
+        extract(job, texts, job.output, stamp)
 
 
 def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: Stamp) -> None:
@@ -169,13 +152,14 @@ def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction
 
 def say_skipped(skipped: dict[Direction, int], split: str) -> None:
     """A line on standard error if there are some."""
-    if found := [
+    if counts := [
         f"{count:,} of {'-'.join(pair)}"
         for pair, count in skipped.items()
         if count and pair == tuple(sorted(pair))
     ]:
         print(
-            f"states: {split} lines that are empty on a side are skipped: {', '.join(found)}", file=sys.stderr
+            f"states: {split} lines that are empty on a side are skipped: {', '.join(counts)}",
+            file=sys.stderr,
         )
 
 

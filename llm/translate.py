@@ -7,14 +7,15 @@ continues.
 
 Prompts are those of Table D.2; with `--pivot en` directions that were not taught are translated into English
 and from there (D.4). The thesis does not say how it searched; here it is greedily, or with --beam. A prompt
-ends where the answer begins, of which the first line is taken.
+ends where the answer begins, of which the first line is taken. `--prompt FILE` asks in other words, `--chat`
+by the model's own chat template, `--shots N` with examples of the validation set.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from command_line import options
@@ -22,42 +23,46 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, from_arguments
+from command_line.option_classes import by_name, force_switch, option, output_folder
 from command_line.outputs import check_other_folder, checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
+from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
+from data_prep.model_folders.chat_template import Chat
 from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
-from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.language_model import check_positions, warn_of_cut
-from llm.parallel_sets import source_files
-from llm.prompted_model import PromptedModel, add_model_arguments
+from llm.prompted_model import PromptedModel
+from llm.prompting import Prompter, PromptOptions
 from llm.search import Search
 
 ALL, SUPERVISED, _ = SETS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PromptedJob:
-    """What is translated with what.
-
-    Attributes:
-        data: folder with text/.
-        directions: one of SETS, or a list such as "de-fr,fr-de".
-        prompt: a key of PROMPTS.
-        pivot: language through which zero-shot directions are translated.
-    """
+    """What is translated with what."""
 
     model: PromptedModel
-    data: Path
-    dataset: str | None
-    split: str
-    directions: str
-    prompt: str
-    pivot: str | None
+    data: Path = option("folder whose text/ has the test sets", required=True, metavar="DATA")
+    dataset: str | None = option("name of the data in tables (default: the name of DATA)")
+    output: Path = output_folder("SRC-TGT.txt")
+    split: str = option("which set to translate", "test", type=options.split)
+    directions: str = option(
+        f"{', '.join(SETS)}, or a list such as de-fr,fr-de",
+        ALL,
+        flags=("--directions", "--direction"),
+        type=directions_or(*SETS),
+        metavar="A-B,…",
+    )
+    asked: PromptOptions
+    pivot: str | None = option(
+        "translate zero-shot directions through this language", type=LANGUAGE, metavar="LANG"
+    )
     search: Search
+    force: bool = force_switch()
 
     @property
     def text(self) -> Path:
@@ -75,20 +80,20 @@ class PromptedJob:
             InputError: there is no such set, or a direction without one is asked for, or one that is not
                 translated through the pivot; or the pivot is neither a language of the sets nor a taught one.
         """
-        found, taught = self.sets, self.model.taught()
-        known = {language for direction in (*found, *taught) for language in direction}
-        if self.pivot and found and self.pivot not in known:
+        sets, taught = self.sets, self.model.taught()
+        languages = {language for direction in (*sets, *taught) for language in direction}
+        if self.pivot and sets and self.pivot not in languages:
             raise InputError(
                 f"--pivot: {self.pivot!r} is no language of the {self.split} sets of {self.text}, nor taught:"
-                f" {', '.join(sorted(known))}"
+                f" {', '.join(sorted(languages))}"
             )
         wanted = self.directions
         if wanted in SETS:
-            chosen = [one for one in found if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
+            chosen = [one for one in sets if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
         else:
             chosen = parse_directions(wanted, "--directions")
             for direction in chosen:
-                if direction not in found:
+                if direction not in sets:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
             through = [one for one in chosen if one not in taught and self.pivot not in one]
@@ -101,57 +106,21 @@ class PromptedJob:
             chosen = through
         if not chosen:
             raise InputError(f"{self.text}: no {self.split} set for {wanted} directions")
-        return {direction: found[direction] for direction in sorted(chosen)}
+        return {direction: sets[direction] for direction in sorted(chosen)}
 
 
-def add_arguments(parser) -> None:
-    add_model_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--data",
-        required=True,
-        type=options.path,
-        metavar="DATA",
-        help="folder whose text/ has the test sets",
-    )
-    add("--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)")
-    add("--output", required=True, type=options.output_folder, metavar="DIR", help="folder for SRC-TGT.txt")
-    add("--split", type=options.split, default="test", help="which set to translate")
-    add(
-        "--directions",
-        "--direction",
-        type=directions_or(*SETS),
-        default=ALL,
-        metavar="A-B,…",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de",
-    )
-    add("--prompt", choices=PROMPTS, default=DEFAULT, help="of Table D.2; the default one is that of tuning")
-    add(
-        "--pivot",
-        type=LANGUAGE,
-        metavar="LANG",
-        help="translate zero-shot directions through this language",
-    )
-    add("--beam", type=options.positive, default=1, help="hypotheses of a beam search; 1 searches greedily")
-    add("--max-input", type=options.positive, default=384, help="tokens of a prompt")
-    add("--max-output", type=options.positive, default=384, help="tokens of a translation")
-    add("--batch-sentences", type=options.positive, default=16, help="prompts at a time")
-    add("--force", action="store_true", help="translate again even if it is done")
-
-
-def main(args) -> None:
-    job = from_arguments(PromptedJob, args)
+def main(job: PromptedJob) -> None:
     sources = job.sources()
-    check_other_folder(args.output, [job.text, *job.model.folders()])
+    check_other_folder(job.output, [job.text, *job.model.folders()])
     stamp = Stamp(
-        args.output / ".translate.done",
+        job.output / ".translate.done",
         "translate",
         by_name(job),
-        [*set(sources.values()), *job.model.files()],
+        [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)],
     )
-    if not stamp.is_current(args.force):
+    if not stamp.is_current(job.force):
         job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
-        translate(job, sources, args.output, stamp, continued=not args.force)
+        translate(job, sources, job.output, stamp, continued=not job.force)
 
 
 def translate(
@@ -170,7 +139,8 @@ def translate(
     read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
     limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
     check_positions(job.model.weights, read, limits)
-    answers = Answers(*job.model.load(), job.search)
+    model, tokenizer = job.model.load()
+    answers = Answers(model, tokenizer, job.search, job.asked.chat)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
     texts = [lines[path] for path in sources.values()]
     stamp.begin()
@@ -179,12 +149,12 @@ def translate(
         if job.pivot:
             to_pivot = [(source, job.pivot) for source, _ in sources]
             texts = ask(to_pivot, texts, f"to {job.pivot}")
-            found = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
+            translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
         else:
-            found = ask(list(sources), texts, "translate")
-    for direction, hypotheses in zip(sources, found, strict=True):
+            translations = ask(list(sources), texts, "translate")
+    for direction, hypotheses in zip(sources, translations, strict=True):
         write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
-    record = describe(job, sources, output, found, ask.cut, time.monotonic() - started)
+    record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
     write_json(output / TRANSLATION, record)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
     journal.remove()
@@ -204,11 +174,14 @@ class Asking:
     """
 
     def __init__(self, job: PromptedJob, answers, journal: Journal, directions: Iterable[Direction]):
-        self.prompt, self.answers, self.journal = PROMPTS[job.prompt], answers, journal
-        known = {language for direction in directions for language in direction}
+        self.answers, self.journal = answers, journal
+        languages = {language for direction in directions for language in direction}
         if job.pivot:
-            known.add(job.pivot)
-        self.names = language_names(sorted(known)) | job.model.languages()
+            languages.add(job.pivot)
+        names = language_names(sorted(languages)) | job.model.languages()
+        chat = Chat(answers.tokenizer, job.model.weights) if job.asked.chat else None
+        examples = partial(job.asked.examples, job.text)
+        self.prompter = Prompter(job.asked.template, names, examples, chat)
         self.asked: Counter = Counter()
         self.cut: Counter = Counter()
 
@@ -219,18 +192,14 @@ class Asking:
             directions: one per text.
         """
         prompts = [
-            [
-                self.prompt.format(source=self.names[source], target=self.names[target], text=line)
-                for line in lines
-                if line
-            ]
-            for (source, target), lines in zip(directions, texts, strict=True)
+            self.prompter(direction, filter(None, lines))
+            for direction, lines in zip(directions, texts, strict=True)
         ]
-        found = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
+        answers = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
         for number, each in enumerate(prompts):
             self.asked[number] += len(each)
             self.cut[number] += sum(one in self.answers.cut for one in each)
-        return [[next(found) if line else "" for line in lines] for lines in texts]
+        return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
 def describe(
@@ -253,7 +222,8 @@ def describe(
     }
     return {
         "format": 1,
-        **job.model.provenance(job.prompt),
+        **job.model.provenance(job.asked.label),
+        "prompt_template": job.asked.template,
         "data": {"path": path_in_record(job.data, output), "dictionary_sha256": None},
         "dataset": job.dataset or job.data.resolve().name,
         "split": job.split,

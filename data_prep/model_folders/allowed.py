@@ -61,6 +61,10 @@ CODE_FIELDS = (  # that name code, other models, or ways to load them
     "use_timm_backbone",
     "megatron_config",
 )
+GENERATION_TOKENS = (  # settings of generation that name tokens: an id, or lists of ids
+    "bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_bos_token_id",
+    "forced_eos_token_id", "bad_words_ids", "suppress_tokens", "begin_suppress_tokens",
+)  # fmt: skip
 TOKENIZER_FILES = (  # arguments of tokenizers that name files
     "vocab", "vocab_file", "merges_file", "spm_file", "source_spm", "target_spm", "target_vocab_file",
     "tokenizer_file", "tokenizer_config_file", "added_tokens_file", "full_tokenizer_file", "gguf_file",

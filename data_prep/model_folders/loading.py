@@ -89,6 +89,21 @@ def load_modules(path: Path, option: str = "--model"):
     return model
 
 
+def convert_to_ctranslate2(path: Path, output: Path, option: str = "--model") -> None:
+    """Write the model in a folder for CTranslate2, by that library's converter, its weights in float32.
+
+    Args:
+        output: a folder that does not exist.
+
+    Raises:
+        InputError: as `check_model`; or the converter does not know the model.
+    """
+    with check_model(path, option).opened("CTranslate2") as private:
+        from ctranslate2.converters import TransformersConverter
+
+        TransformersConverter(str(private)).convert(str(output), quantization="float32")
+
+
 def prompt_of(model) -> str:
     """What a model's own configuration puts in front of every sentence; "" for nothing."""
     return model.prompts.get(model.default_prompt_name or "") or ""
@@ -122,7 +137,11 @@ def check_ids(tokenizer, model, path: Path, option: str = "--model") -> None:
         *tokenizer.get_vocab().values(),
         *tokenizer.all_special_ids,
     }  # M2M-100's languages are the latter alone
-    most, rows = max(ids - {None}), model.get_input_embeddings().num_embeddings
+    check_rows(max(ids - {None}), model.get_input_embeddings().num_embeddings, path, option)
+
+
+def check_rows(most: int, rows: int, path: Path, option: str = "--model") -> None:
+    """As `check_ids`, of the largest id and the number of vectors."""
     if most >= rows:
         raise InputError(
             f"{option} {path}: its tokenizer has ids up to {most}, and the model {rows} vectors of tokens;"

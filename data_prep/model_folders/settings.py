@@ -11,10 +11,11 @@ from typing import Any
 
 from command_line.errors import InputError
 from command_line.options import shown
-from command_line.records import AnyOf, Objects, Optional, check
+from command_line.records import AnyOf, Objects, OneOf, Optional, check
 from data_prep.model_folders.allowed import (
     ATTENTIONS,
     CODE_FIELDS,
+    GENERATION_TOKENS,
     MODEL_TYPES,
     TOKENIZER_FILES,
     TOKENIZERS,
@@ -22,6 +23,7 @@ from data_prep.model_folders.allowed import (
 from data_prep.model_folders.folder import ModelFolder
 
 CONFIGURATION, TOKENIZER = "config.json", "tokenizer_config.json"
+GENERATION = "generation_config.json"
 SPECIAL_TOKENS, ADDED_TOKENS = "special_tokens_map.json", "added_tokens.json"
 VERSION = re.compile(r"\d+(\.\w+)*")
 ATTENTION_FIELDS = ("attn_implementation", "attention_implementation")
@@ -80,6 +82,32 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
         )
     folder.show(place + CONFIGURATION, kept)
     return kept
+
+
+def take_generation(folder: ModelFolder) -> None:
+    """Let a library read which tokens begin and end what a model writes, and when its search ends.
+
+    All else, such as a temperature, is not shown: our options say how a model searches. The beam size is, as
+    the library saves no `early_stopping` without one.
+
+    Raises:
+        InputError: it asks for code, or names tokens by something else than their ids.
+    """
+    path, content = folder.path / GENERATION, folder.read(GENERATION)
+    if content is None:
+        return
+    check(content, {}, path)
+    refuse_code(content, path)
+    tokens: Any = AnyOf([[int]], AnyOf([int], Optional(int)))
+    fields = {
+        "num_beams": Optional(int),
+        "early_stopping": Optional(AnyOf(OneOf("never"), bool)),
+        **dict.fromkeys(GENERATION_TOKENS, tokens),
+    }
+    shown_fields = {name: value for name, value in content.items() if name in fields}
+    for name, value in shown_fields.items():
+        check(value, fields[name], path, name)
+    folder.show(GENERATION, shown_fields)
 
 
 def take_tokenizer_settings(folder: ModelFolder, place: str = "") -> Mapping:

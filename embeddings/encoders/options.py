@@ -1,11 +1,12 @@
 """Which encoder: the options that all commands share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
-from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 from data_prep.formats.package import is_package, single_checkpoint
 from data_prep.formats.texts import LANGUAGE
 from embeddings.encoders.sentence_encoder import BATCH_TOKENS, SentenceEncoder
@@ -23,35 +24,67 @@ CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
 )
 
 
-@dataclass(frozen=True)
-class EncoderOptions:
-    """Which encoder, and how it computes.
+class Kind(NamedTuple):
+    """A kind of encoder.
 
     Attributes:
-        model: a checkpoint of fairseq, or a folder; of a packaged system, its checkpoint.
-        encoder: its kind, a key of KINDS; None for what the model looks like.
-        model_data: binarized folder with the dictionary of a checkpoint; by default the packaged folder.
-        pooling: how states become a vector, one of POOLINGS; None for the kind's own.
-        layer: whose states are read: a number, or AVERAGE; None for the last one.
-        target_lang: the language that a translation encoder is told to translate into.
-        prefix: text in front of every sentence, for example "query: "; None for the model's own, if any.
-        precision: of the arithmetic, one of PRECISIONS.
-        batch_tokens: of a batch, padding included.
-        cpu: compute there even if there is a GPU.
-        encoder_name: in tables; None for what the model says.
+        module, name: of its class, which is imported when an encoder is loaded.
+        takes: the options that it has and others have not.
     """
 
-    model: Path
-    encoder: str | None = None
-    model_data: Path | None = None
-    pooling: str | None = None
-    layer: str | None = None
-    target_lang: str | None = None
-    prefix: str | None = None
-    precision: str = "float32"
-    batch_tokens: int = BATCH_TOKENS
-    cpu: bool = field(default=False, compare=False)
-    encoder_name: str | None = None
+    module: str
+    name: str
+    takes: tuple[str, ...] = ()
+
+    def load(self, options: "EncoderOptions") -> SentenceEncoder:
+        return getattr(import_module(f"embeddings.encoders.{self.module}"), self.name).load(options)
+
+
+KINDS = {
+    CHECKPOINT: Kind("checkpoint", "CheckpointEncoder", ("model_data", "pooling", "target_lang")),
+    TRANSFORMERS: Kind("transformers_folder", "TransformersEncoder", ("pooling", "layer", "prefix")),
+    SENTENCE_TRANSFORMERS: Kind("sentence_transformers_folder", "SentenceTransformersEncoder", ("prefix",)),
+    ONNX: Kind("onnx_folder", "OnnxEncoder"),
+    STORED: Kind("stored", "StoredVectors"),
+}
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """Which encoder, and how it computes."""
+
+    model: Path = option(
+        "the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
+        " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
+        required=True,
+    )
+    encoder: str | None = option("its kind (default: what the model looks like)", choices=list(KINDS))
+    model_data: Path | None = option(
+        "of a checkpoint: binarized folder with its dictionary, and how text is segmented"
+    )
+    pooling: str | None = option(
+        "how states become a vector: mean over all tokens, over words (without tags and </s>;"
+        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
+        " both: transformers); default: mean, and of a trained sentence encoder its own",
+        choices=POOLINGS,
+    )
+    layer: str | None = option(
+        "of transformers: the layer whose states are read, 0 for the embeddings, or"
+        f" {AVERAGE} for the mean of all (default: the last)",
+        metavar="N",
+    )
+    target_lang: str | None = option(
+        "of a translation model whose encoder is given the target language: which",
+        type=LANGUAGE,
+        metavar="LANG",
+    )
+    prefix: str | None = option(
+        "text in front of every sentence, for example 'query: ' (default: what the folder says, if any)"
+    )
+    precision: str = option("of the arithmetic", "float32", choices=PRECISIONS)
+    batch_tokens: int = option("of a batch, padding included", BATCH_TOKENS)
+    cpu: bool = switch("do not use a GPU", compare=False)
+    encoder_name: str | None = option("in tables (default: of the folder, or made from the checkpoint)")
 
     def __post_init__(self):
         if is_package(self.model):
@@ -65,12 +98,11 @@ class EncoderOptions:
             InputError: the model is missing or no encoder, or an option is not one of its kind.
         """
         kind = self.encoder or kind_of(self.model)
-        taken = TAKES[kind]
-        for option in ("model_data", "pooling", "layer", "target_lang", "prefix"):
-            if getattr(self, option) is not None and option not in taken:
-                words = f"--{option.replace('_', '-')}"
+        for name in ("model_data", "pooling", "layer", "target_lang", "prefix"):
+            if getattr(self, name) is not None and name not in KINDS[kind].takes:
+                words = f"--{name.replace('_', '-')}"
                 raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
-        encoder = KINDS[kind](self)
+        encoder = KINDS[kind].load(self)
         encoder.name = self.encoder_name or encoder.name
         return encoder
 
@@ -90,10 +122,10 @@ class EncoderOptions:
         """
         if self.model.is_dir():
             return _files_of_folder(self.model, output)
-        found = [self.model] if self.model.is_file() else []
+        paths = [self.model] if self.model.is_file() else []
         for pattern in ("dict.*.txt", "preparation.json", "subword.*") if self.model_data else ():
-            found += sorted(self.model_data.glob(pattern))
-        return found
+            paths += sorted(self.model_data.glob(pattern))
+        return paths
 
     def device(self):
         import torch
@@ -142,101 +174,16 @@ def kind_of(model: Path) -> str:
     )
 
 
-def _checkpoint(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.checkpoint import CheckpointEncoder
+def kind_of_trained(model: Path) -> str:
+    """The kind of an encoder that is to be trained.
 
-    return CheckpointEncoder.load(options)
-
-
-def _transformers(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.transformers_folder import TransformersEncoder
-
-    return TransformersEncoder.load(options)
-
-
-def _sentence_transformers(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
-
-    return SentenceTransformersEncoder.load(options)
-
-
-def _onnx(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.onnx_folder import OnnxEncoder
-
-    return OnnxEncoder.load(options)
-
-
-def _stored(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.stored import StoredVectors
-
-    return StoredVectors.load(options.model)
-
-
-KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {
-    CHECKPOINT: _checkpoint,
-    TRANSFORMERS: _transformers,
-    SENTENCE_TRANSFORMERS: _sentence_transformers,
-    ONNX: _onnx,
-    STORED: _stored,
-}
-TAKES = {  # options that not every kind has
-    CHECKPOINT: ("model_data", "pooling", "target_lang"),
-    TRANSFORMERS: ("pooling", "layer", "prefix"),
-    SENTENCE_TRANSFORMERS: ("prefix",),
-    ONNX: (),
-    STORED: (),
-}
-
-
-def add_encoder_arguments(parser) -> None:
-    """The options of `EncoderOptions`."""
-    parser.add_argument(
-        "--model",
-        required=True,
-        type=types.path,
-        help="the encoder: a checkpoint of fairseq (a sentence encoder or a translation model), a folder of"
-        " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
-    )
-    parser.add_argument(
-        "--encoder", choices=list(KINDS), help="its kind (default: what the model looks like)"
-    )
-    parser.add_argument(
-        "--model-data",
-        type=types.path,
-        help="of a checkpoint: binarized folder with its dictionary, and how text is segmented",
-    )
-    parser.add_argument(
-        "--pooling",
-        choices=POOLINGS,
-        help="how states become a vector: mean over all tokens, over words (without tags and </s>;"
-        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
-        " both: transformers); default: mean, and of a trained sentence encoder its own",
-    )
-    parser.add_argument(
-        "--layer",
-        type=types.text,
-        metavar="N",
-        help="of transformers: the layer whose states are read, 0 for the embeddings, or"
-        f" {AVERAGE} for the mean of all (default: the last)",
-    )
-    parser.add_argument(
-        "--target-lang",
-        type=LANGUAGE,
-        metavar="LANG",
-        help="of a translation model whose encoder is given the target language: which",
-    )
-    parser.add_argument(
-        "--prefix",
-        type=types.text,
-        help="text in front of every sentence, for example 'query: ' (default: what the folder says, if any)",
-    )
-    parser.add_argument("--precision", choices=PRECISIONS, default="float32", help="of the arithmetic")
-    parser.add_argument(
-        "--batch-tokens", type=types.positive, default=BATCH_TOKENS, help="of a batch, padding included"
-    )
-    parser.add_argument("--cpu", action="store_true", help="do not use a GPU")
-    parser.add_argument(
-        "--encoder-name",
-        type=types.text,
-        help="in tables (default: of the folder, or made from the checkpoint)",
-    )
+    Raises:
+        InputError: it is none of transformers or sentence-transformers.
+    """
+    kind = kind_of(model)
+    if kind not in (TRANSFORMERS, SENTENCE_TRANSFORMERS):
+        raise InputError(
+            f"--model {model}: is an encoder of the kind {kind}, expected a folder of {TRANSFORMERS}"
+            f" or {SENTENCE_TRANSFORMERS}; `fairseq_ext export` makes one"
+        )
+    return kind

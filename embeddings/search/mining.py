@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from command_line.option_classes import option
 from data_prep.formats.vectors import normalized
 from embeddings.search.blocks import in_memory, some_of, width_of
-from embeddings.search.margin import margins, without_neighbourhood
+from embeddings.search.margin import MARGINS, margins, without_neighbourhood
 from embeddings.search.neighbours import EXACTLY, Neighbours, Search
 from embeddings.search.rescoring import BY_VECTORS, Rescoring, Sides, rescored
 from embeddings.search.retrieval import Neighbourhoods
@@ -16,21 +17,16 @@ SELECTIONS = ("max", "intersection", "forward", "backward")
 
 @dataclass(frozen=True)
 class Mining:
-    """How pairs are found.
+    """How pairs are found."""
 
-    Attributes:
-        margin: a key of `embeddings.search.margin.MARGINS`.
-        neighbours: k.
-        selection: "forward" gives every first sentence its best of the k nearest, "backward" every second
-            sentence, "intersection" keeps what both agree on, "max" takes the best pairs of both, no
-            sentence twice (3.3 of the paper).
-        search: how neighbours are found.
-        rescoring: how they are compared again, if they are.
-    """
-
-    margin: str = "ratio"
-    neighbours: int = 4
-    selection: str = "max"
+    margin: str = option("of the paper's equations", "ratio", choices=list(MARGINS))
+    neighbours: int = option("k of the paper", 4)
+    selection: str = option(
+        "the best pair of every sentence of the first text (forward) or the second (backward), those"
+        " that are both (intersection), or the best of both, no sentence twice (max)",
+        "max",
+        choices=SELECTIONS,
+    )
     search: Search = EXACTLY
     rescoring: Rescoring = BY_VECTORS
 
@@ -120,9 +116,9 @@ def _best(there: Neighbours, back: Neighbours, mining: Mining) -> tuple[tuple[np
     densities, others = there.means[:, None], back.means[there.rows]
     scores = margins(there.cosines, densities, others, mining.margin)
     best = scores.argmax(axis=1)[:, None]
-    found = np.take_along_axis(there.rows, best, axis=1)[:, 0]
+    rows = np.take_along_axis(there.rows, best, axis=1)[:, 0]
     held = without_neighbourhood(densities, others) if mining.margin == "ratio" else 0
-    return (np.take_along_axis(scores, best, axis=1)[:, 0], np.arange(len(best)), found), held
+    return (np.take_along_axis(scores, best, axis=1)[:, 0], np.arange(len(best)), rows), held
 
 
 def _no_row_twice(pairs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:

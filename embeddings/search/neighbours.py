@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option
 from embeddings.search.blocks import blocks, name_of, width_of
 from embeddings.search.inverted import inverted_lists
 from embeddings.search.on_gpu import all_candidates_on, check_gpu
@@ -19,20 +20,19 @@ _COPIES = 3  # a block as it is read, in float32, and of length 1
 
 @dataclass(frozen=True)
 class Search:
-    """How neighbours are looked for.
+    """How neighbours are looked for."""
 
-    Attributes:
-        index: "exact" compares every query with every candidate, "gpu" as well, "ivf" with those of a few
-            inverted lists.
-        lists: of "ivf"; None for 4 times the root of the number of candidates.
-        probes: lists that a query looks at.
-        memory: GiB for blocks of vectors.
-    """
-
-    index: str = EXACT
-    lists: int | None = None
-    probes: int = 32
-    memory: float = field(default=MEMORY, compare=False)
+    index: str = option(
+        "exact: all candidates; gpu: all of them, on a GPU; ivf: those of a few inverted lists on disk, "
+        "below TMPDIR, for millions without a GPU",
+        EXACT,
+        choices=INDEXES,
+    )
+    lists: int | None = option("of ivf (default: 4 times the root of the candidates)")
+    probes: int = option("lists that a query looks at", 32)
+    memory: float = option(
+        "GiB for blocks of vectors", MEMORY, compare=False, type=types.number(0, 10_000, above=True)
+    )
 
     def __post_init__(self):
         if self.index == GPU:
@@ -44,26 +44,6 @@ class Search:
 
 
 EXACTLY = Search()
-
-
-def add_search_arguments(parser) -> None:
-    """The options of `Search`."""
-    parser.add_argument(
-        "--index",
-        choices=INDEXES,
-        default=EXACT,
-        help="exact: all candidates; gpu: all of them, on a GPU; ivf: those of a few inverted lists on disk, "
-        "below TMPDIR, for millions without a GPU",
-    )
-    parser.add_argument(
-        "--lists", type=types.positive, help="of ivf (default: 4 times the root of the candidates)"
-    )
-    parser.add_argument(
-        "--probes", type=types.positive, default=Search.probes, help="lists that a query looks at"
-    )
-    parser.add_argument(
-        "--memory", type=types.number(0, 10_000, above=True), default=MEMORY, help="GiB for blocks of vectors"
-    )
 
 
 @dataclass(frozen=True)
@@ -110,8 +90,8 @@ def nearest(queries, candidates, k: int, search: Search = EXACTLY) -> Neighbours
         )
     rows = search.rows(width_of(queries))
     with _opened(candidates, search, rows) as find:
-        found = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
-    return Neighbours(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        parts = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
+    return Neighbours(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _opened(candidates, search: Search, rows: int) -> AbstractContextManager:

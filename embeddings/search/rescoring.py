@@ -14,6 +14,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 from command_line.progress import progress
 from data_prep.formats.token_states import TokenStatesFile, write_token_states
 from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder, TokenVectors
@@ -31,19 +32,23 @@ Sides = tuple[TokenStatesFile, TokenStatesFile]
 
 @dataclass(frozen=True)
 class Rescoring:
-    """How the nearest are compared again.
+    """How the nearest are compared again."""
 
-    Attributes:
-        rescore: BERT_SCORE; None for not at all.
-        normalize: strength alpha of the normalization; None for none.
-        normalize_sample: sentences of a side over which it takes its means; None for SAMPLE.
-        without_specials: special tokens can be matched, and do not count themselves.
-    """
-
-    rescore: str | None = None
-    normalize: float | None = None
-    normalize_sample: int | None = None
-    without_specials: bool = False
+    rescore: str | None = option(
+        "compare the nearest neighbours again, by their tokens (OneAligner 2.2; with --margin absolute);"
+        " the states of all tokens are in 16 bits below TMPDIR meanwhile",
+        choices=(BERT_SCORE,),
+    )
+    normalize: float | None = option(
+        "--rescore without the popular sentence effect, with this strength (OneAligner 2.2: 0.75)",
+        type=types.number(0, 1),
+        metavar="ALPHA",
+    )
+    normalize_sample: int | None = option(
+        f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
+        metavar="N",
+    )
+    without_specials: bool = switch("--rescore: special tokens have no share in the means")
 
     def check(self, margin: str) -> None:
         """Refuse options that do not fit each other.
@@ -62,31 +67,6 @@ class Rescoring:
 
 
 BY_VECTORS = Rescoring()
-
-
-def add_rescoring_arguments(parser) -> None:
-    """The options of `Rescoring`."""
-    parser.add_argument(
-        "--rescore",
-        choices=(BERT_SCORE,),
-        help="compare the nearest neighbours again, by their tokens (OneAligner 2.2; with --margin absolute);"
-        " the states of all tokens are in 16 bits below TMPDIR meanwhile",
-    )
-    parser.add_argument(
-        "--normalize",
-        type=types.number(0, 1),
-        metavar="ALPHA",
-        help="--rescore without the popular sentence effect, with this strength (OneAligner 2.2: 0.75)",
-    )
-    parser.add_argument(
-        "--normalize-sample",
-        type=types.positive,
-        metavar="N",
-        help=f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
-    )
-    parser.add_argument(
-        "--without-specials", action="store_true", help="--rescore: special tokens have no share in the means"
-    )
 
 
 @contextmanager
@@ -122,10 +102,10 @@ def states_of(
 def _encoded(encoder: SentenceEncoder, sentences: Sequence[str], language: str | None) -> Iterator[tuple]:
     for rows in _parts(np.arange(len(sentences)), WINDOW, "states of tokens"):
         try:
-            found = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
+            tokens = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
         except NotFinite as error:
             raise NotFinite(encoder.name, int(rows[error.row])) from None
-        yield int(rows[0]), found.states, found.special
+        yield int(rows[0]), tokens.states, tokens.special
 
 
 def _parts(rows: np.ndarray, size: int, title: str) -> Iterator[np.ndarray]:
@@ -143,14 +123,14 @@ def rescored(near: Neighbourhoods, sides: Sides, rescoring: Rescoring) -> Neighb
     means = None
     if rescoring.normalize is not None:
         means = _means(sides, rescoring.normalize_sample or SAMPLE, rescoring.without_specials)
-    found = []
+    both = []
     for place, one in enumerate((near.there, near.back)):
         scores = _pair_scores(sides[place], sides[1 - place], one.rows, rescoring.without_specials)
         if means is not None:
             own, others = means[place], means[1 - place]
             scores = _normalized(scores, rescoring.normalize, own.each, others.each[one.rows], own.all)
-        found.append(Neighbours(*in_order(scores, one.rows)))
-    return Neighbourhoods(*found)
+        both.append(Neighbours(*in_order(scores, one.rows)))
+    return Neighbourhoods(*both)
 
 
 def _normalized(scores: np.ndarray, strength: float, own: np.ndarray, others: np.ndarray, mean: float):
@@ -180,14 +160,14 @@ class _Means:
 
 def _means(sides: Sides, count: int, without_specials: bool) -> tuple[_Means, _Means]:
     drawn = [_draw(len(side), count, seed) for seed, side in enumerate(sides)]
-    found = []
+    means = []
     for side, others, own, rows in ((0, 1, drawn[0], drawn[1]), (1, 0, drawn[1], drawn[0])):
         sample = _lines(sides[others], rows)
         each = np.empty(len(sides[side]), dtype=np.float32)
         for window in _parts(np.arange(len(each)), WINDOW, "normalization"):
             each[window] = bert_scores(_lines(sides[side], window), sample, without_specials).mean(axis=1)
-        found.append(_Means(each, float(each[own].mean())))
-    return found[0], found[1]
+        means.append(_Means(each, float(each[own].mean())))
+    return means[0], means[1]
 
 
 def _draw(sentences: int, count: int, seed: int) -> np.ndarray:
@@ -197,8 +177,8 @@ def _draw(sentences: int, count: int, seed: int) -> np.ndarray:
 
 
 def _lines(side: TokenStatesFile, rows: np.ndarray) -> TokenVectors:
-    found = [side.line(row) for row in rows]
-    return TokenVectors([states for states, _ in found], [special for _, special in found])
+    lines = [side.line(row) for row in rows]
+    return TokenVectors([states for states, _ in lines], [special for _, special in lines])
 
 
 def _pair_scores(

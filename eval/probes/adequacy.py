@@ -9,10 +9,10 @@ compared.
 from dataclasses import dataclass
 
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import add_options, from_arguments
 from command_line.progress import progress
 from embeddings.encoders.described import described_encoder
-from embeddings.encoders.options import EncoderOptions, add_encoder_arguments
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.reporting.exhibits import Cell, Section, Table, cells, mean_cell, number_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
@@ -40,7 +40,7 @@ class Options:
 
 def add_arguments(parser) -> None:
     add_folder_arguments(parser)
-    add_encoder_arguments(parser)
+    add_options(parser, EncoderOptions)
     add_output_arguments(parser, KIND)
 
 
@@ -48,7 +48,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = [*paths_of(translated), *options.encoder.files(args.output)]
-    publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options, translated), args)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:

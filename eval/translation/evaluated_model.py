@@ -79,6 +79,12 @@ class EvaluatedModel:
 
         return load_ensemble(self.checkpoints, self.data, **task_options)
 
+    def translator(self, options):
+        """The `eval.translation.translator.Translator` of the loaded model."""
+        from eval.translation.checkpoint_translator import CheckpointTranslator
+
+        return CheckpointTranslator(self, options)
+
     def provenance(self, loaded) -> dict:
         """What a result says of its model, and of how it was made.
 

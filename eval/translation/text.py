@@ -11,7 +11,7 @@ from command_line.errors import InputError, check_file
 from command_line.lines import read_lines, read_stream
 from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction, parse_directions
-from eval.translation.evaluated_model import SETS, EvaluatedModel
+from eval.translation.evaluated_model import SETS
 from eval.translation.long_lines import CUT
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
@@ -22,7 +22,7 @@ LINES = 2000  # translated at a time, so that a stream may be endless
 
 @dataclass(frozen=True)
 class TextJob:
-    """What is translated, and how that is shown.
+    """Which text is translated, and how that is shown.
 
     Attributes:
         input: a text, or STDIN for standard input.
@@ -33,7 +33,6 @@ class TextJob:
         long_lines: see `TranslatorOptions`.
     """
 
-    model: EvaluatedModel
     input: Path
     directions: str
     output: Path | None
@@ -43,8 +42,11 @@ class TextJob:
     long_lines: str | None
 
 
-def translate_text(job: TextJob) -> None:
+def translate_text(model, job: TextJob) -> None:
     """Translate to the end of the input.
+
+    Args:
+        model: an `EvaluatedModel` or a `RawTextModel`.
 
     Raises:
         InputError: as `Translator`; a direction that is none; several without a folder; a line that is not
@@ -58,10 +60,10 @@ def translate_text(job: TextJob) -> None:
         raise InputError("--output: is missing, and standard output is closed; expected one of them")
     directions = directions_of(job)
     is_prompt = job.input == STDIN and sys.stdin.isatty() and job.output is None
-    translator = Translator(job.model, _options(job))
+    translator = model.translator(_options(job))
     for direction in directions:
         translator.check(*direction)
-    show = shown_as(job)
+    show, with_scores = shown_as(job), bool(job.n_best or job.scores)
     if is_prompt:
         prompt(translator, directions, show)
         return
@@ -71,7 +73,7 @@ def translate_text(job: TextJob) -> None:
         first = 1
         while block := list(itertools.islice(lines, LINES)):
             for direction, stream in zip(directions, outputs, strict=True):
-                found = translator.candidates(block, *direction, first)
+                found = translator.candidates(block, *direction, first, with_scores)
                 stream.writelines(show(first + number, one) for number, one in enumerate(found))
                 stream.flush()
             first += len(block)

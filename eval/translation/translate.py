@@ -1,5 +1,5 @@
-"""Translate a test set in all directions, or any text, with one checkpoint, ours or one of stock fairseq, or
-with a folder of `fairseq_ext package`.
+"""Translate a test set in all directions, or any text, with one checkpoint, ours or one of stock fairseq,
+with a folder of `fairseq_ext package`, or with an encoder-decoder of `transformers`.
 
 The model is loaded once; sentences of all directions share batches by length. Every hypothesis file has
 exactly one detokenized line per input line, in order. A killed run continues where it was. Beam search gives
@@ -9,12 +9,15 @@ Directions: those that were trained are supervised, all others between the langu
 has a test set for are zero-shot. With `--pivot en`, zero-shot directions are translated into English and
 from there (row 0 of Table 8.2).
 
+A folder of `transformers` (M2M-100, NLLB-200, mBART-50, OPUS-MT, MADLAD-400, T5) reads the raw test sets in
+DATA/text, SPLIT.A-B.LANG. The languages of the data are matched with its codes by what they mean.
+
 With `--input FILE --direction de-fr` raw text is translated, to standard output or, in one or several
 directions, to files in `--output`; `--input -` reads standard input, and asks for lines on a terminal.
 """
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
@@ -24,9 +27,10 @@ from command_line.journal import Journal
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import format_direction
+from data_prep.formats.directions import DIRECTIONS, format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
+from eval.translation.decoding_cost import decoding_cost
 from eval.translation.engine_options import add_engine_arguments
 from eval.translation.evaluated_model import (
     EvaluatedModel,
@@ -36,15 +40,18 @@ from eval.translation.evaluated_model import (
     settings_of,
 )
 from eval.translation.long_lines import CHOICES
+from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import (
     LARGEST_BEAM,
     add_decoding_arguments,
     add_length_arguments,
     add_zero_shot_arguments,
 )
+from eval.translation.transformers_model import TransformersModel, is_model_folder
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
+RAW_MODEL_OPTIONS = ("supervised", "language_codes", "source_prefix")
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,34 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
+    add_raw_model_arguments(parser)
     add_name_arguments(parser)
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
+
+
+def add_raw_model_arguments(parser) -> None:
+    """What belongs to a folder of transformers alone: `TransformersModel`."""
+    parser.add_argument(
+        "--supervised",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+        help="of a folder of transformers: directions that are called supervised, all others zero-shot"
+        " (default: all are supervised)",
+    )
+    parser.add_argument(
+        "--language-codes",
+        type=options.path,
+        metavar="FILE",
+        help="of a folder of transformers: lines with a language of the data and the model's code of it, such"
+        " as 'de deu_Latn' (default: by what codes mean)",
+    )
+    parser.add_argument(
+        "--source-prefix",
+        type=options.text,
+        metavar="TEXT",
+        help="of a T5 without language tags: in front of every source, such as 'translate {source} to"
+        " {target}: ' (default: as its configuration says)",
+    )
 
 
 def add_text_arguments(parser) -> None:
@@ -116,6 +149,7 @@ def add_text_arguments(parser) -> None:
 
 
 def main(args) -> None:
+    model = model_of(args)
     if args.input is not None:
         from eval.translation.text import TextJob, translate_text
 
@@ -124,19 +158,41 @@ def main(args) -> None:
         for name, usual in (("split", SPLIT), ("name", None), ("dataset", None), ("force", False)):
             if getattr(args, name) != usual:
                 raise InputError(f"--{name}: of a test set, not with --input; leave it out")
-        translate_text(from_arguments(TextJob, args))
+        translate_text(model, from_arguments(TextJob, args))
         return
     for name in ("n_best", "scores", "long_lines"):
         if getattr(args, name):
             raise InputError(f"--{name.replace('_', '-')}: of a text, expected --input with it")
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
+    if isinstance(model, RawTextModel):
+        from eval.translation.raw_sets import RawSetsJob, translate_raw_sets
+
+        translate_raw_sets(model, from_arguments(RawSetsJob, args), args.output, args.force)
+        return
     job = from_arguments(TranslationJob, args)
     job.how.check()
     files = [*job.model.data_files([job.split]), *job.how.rescoring.files]
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
         translate(job, args.output, stamp, continued=not args.force)
+
+
+def model_of(args) -> EvaluatedModel | RawTextModel:
+    """The model that the options name, by what the checkpoint looks like.
+
+    Raises:
+        InputError: an option of another kind of model.
+    """
+    if is_model_folder(args.checkpoint):
+        return from_arguments(TransformersModel, args)
+    for name in RAW_MODEL_OPTIONS:
+        if getattr(args, name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')}: of a folder of transformers, which --checkpoint"
+                f" {args.checkpoint} is not; leave it out"
+            )
+    return from_arguments(EvaluatedModel, args)
 
 
 def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool = True) -> None:
@@ -173,21 +229,6 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     stamp.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
 
 
-def decoding_cost(journal) -> dict:
-    """What all batches took, those of runs that were killed included.
-
-    `seconds` go from batch to hypotheses; `decoder_tokens` are the tokens for which the decoder was run, of
-    all hypotheses of the beam, contrasts, members of an ensemble and both halves of a pivot: the same on any
-    machine, and None of an engine that does not count them.
-    """
-    costs = [entry["cost"] for entry in journal.entries]
-    tokens = [one["decoder_tokens"] for one in costs]
-    return {
-        "seconds": round(sum(one["seconds"] for one in costs), 2),
-        "decoder_tokens": None if None in tokens else sum(tokens),
-    }
-
-
 def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
     """Write `SRC-TGT.txt`; returns lines per direction."""
     from eval.translation.decoding import text_of
@@ -213,19 +254,13 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
             "lines": lines[name],
             "sha256": checksum(output / f"{name}.txt"),
         }
-    how, origin = job.how, job.model.provenance(loaded)
+    origin = job.model.provenance(loaded)
     origin["data"]["path"] = path_in_record(job.model.data, output)
     return {
         "format": 1,
         **origin,
         "split": job.split,
-        **asdict(how.decoding.search),
-        "length_candidates": how.lengths.length_candidates,
-        "length_weight": how.lengths.length_weight,
-        **asdict(how.contrast),
-        **asdict(how.rescoring),
-        "engine": how.engine.label,
-        "bf16": how.bf16,
+        **job.how.record(),
         "pivot": job.pivot,
         "directions": entries,
     }

@@ -1,6 +1,6 @@
 """All options of how sentences are translated. Nothing heavy is imported before a decoder is made."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from command_line.errors import InputError
 from eval.translation.engine_options import CTRANSLATE2, EngineOptions
@@ -54,6 +54,17 @@ class TranslationOptions:
                 raise InputError(f"{name}: not with --engine {CTRANSLATE2}; leave out one of them")
         if self.bf16:
             raise InputError(f"--bf16: not with --engine {CTRANSLATE2}; use --precision bfloat16")
+
+    def record(self) -> dict:
+        """What a result says of how it was translated."""
+        return {
+            **asdict(self.decoding.search),
+            **asdict(self.lengths),
+            **asdict(self.contrast),
+            **asdict(self.rescoring),
+            "engine": self.engine.label,
+            "bf16": self.bf16,
+        }
 
     def decoder(self, model, loaded):
         """A `Decoder` of a model that was loaded.

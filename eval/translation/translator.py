@@ -1,24 +1,22 @@
-"""Raw text in, detokenized text out: a trained system as a function.
+"""Raw text in, detokenized text out: any translation model as a function.
 
-    translator = Translator("systems/europarl")
+    translator = load_translator("systems/europarl")
     translator.translate(["Guten Morgen!"], "de", "fr")
 
-The folder is one of `python -m fairseq_ext package`. Hypotheses are those that `eval translate` finds for the
-same sentences in a test set.
+The folder is one of `python -m fairseq_ext package`, or an encoder-decoder of `transformers`. Hypotheses are
+those that `eval translate` finds for the same sentences in a test set.
 """
 
 import sys
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from command_line.errors import InputError
-from data_prep.formats.directions import format_direction
-from data_prep.formats.preparation import Preparation
+from data_prep.formats.directions import Direction
 from data_prep.languages import is_unspaced
-from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.long_lines import CHOICES, CUT, SPLIT, split_to_fit
 from eval.translation.translation_options import TranslationOptions
 
@@ -35,6 +33,17 @@ class Candidate(NamedTuple):
     score: float
 
 
+class Sentence(NamedTuple):
+    """What is translated at once: a line, or a part of a long one.
+
+    Attributes:
+        ids: token ids without language tags and `</s>`.
+    """
+
+    direction: Direction
+    ids: list[int]
+
+
 @dataclass(frozen=True)
 class TranslatorOptions(TranslationOptions):
     """How text is translated.
@@ -44,7 +53,8 @@ class TranslatorOptions(TranslationOptions):
         long_lines: what becomes of lines that are longer than the model reads: CUT or SPLIT.
 
     Raises:
-        InputError: an `n_best` below 1; other `long_lines`.
+        InputError: an `n_best` below 1, or above the beam; other `long_lines`; options that do not go
+            together.
     """
 
     n_best: int = 1
@@ -55,49 +65,57 @@ class TranslatorOptions(TranslationOptions):
             raise InputError(f"n_best {self.n_best}: expected 1 or more")
         if self.long_lines not in CHOICES:
             raise InputError(f"long_lines {self.long_lines!r}: expected one of {', '.join(CHOICES)}")
-
-
-class Translator:
-    """A trained system, ready to translate.
-
-    Args:
-        system: a packaged folder, or an `EvaluatedModel` of a checkpoint with its data.
-        options: of the search.
-
-    Raises:
-        InputError: as `load_for_inference`; options that do not go together.
-    """
-
-    def __init__(self, system, options: TranslatorOptions | None = None):
-        self.options = options = options or TranslatorOptions()
-        if options.n_best > options.decoding.search.beam:
+        if self.n_best > self.decoding.search.beam:
             raise InputError(
-                f"--n-best {options.n_best}: a beam of {options.decoding.search.beam} finds no more;"
+                f"--n-best {self.n_best}: a beam of {self.decoding.search.beam} finds no more;"
                 " give a larger --beam"
             )
-        if options.lengths.length_candidates > 1 and options.n_best > 1:
+        if self.lengths.length_candidates > 1 and self.n_best > 1:
             raise InputError("--n-best: not with --length-candidates, whose search keeps the best hypothesis")
-        options.check()
-        model = system if isinstance(system, EvaluatedModel) else EvaluatedModel.packaged(system)
-        self._preparation = Preparation.load(model.data)
-        loaded = model.load_translating(autocast_bf16=options.bf16)
-        self._task = loaded.task
-        self._decoder = options.decoder(model, loaded)
+        self.check()
 
+
+class Translator(ABC):
+    """A model, ready to translate.
+
+    Args:
+        options: of the search.
+
+    Attributes:
+        decoder_tokens: for which the decoder was run until now; None of a search that does not count them.
+    """
+
+    decoder_tokens: int | None = None
+
+    def __init__(self, options: TranslatorOptions):
+        self.options = options
+
+    @abstractmethod
     def check(self, source: str, target: str) -> None:
-        """Refuse a direction that the system cannot translate.
+        """Refuse a direction that the model cannot translate.
 
         Raises:
             InputError: names the languages or directions that it knows.
         """
-        tags, supervised = self._task.tags, self._task.supervised
-        tags.id_of(source), tags.id_of(target)
-        if not tags.exist and (source, target) not in supervised:
-            known = ", ".join(map(format_direction, supervised))
-            raise InputError(f"direction {source}-{target}: the model translates {known} only")
-        for language in (source, target):
-            if language not in self._preparation.tokenizers:
-                raise InputError(f"language {language!r}: the folder does not say how its text is tokenized")
+
+    @abstractmethod
+    def room(self, direction: Direction) -> int | None:
+        """Most tokens of a sentence that the model reads, without tags and `</s>`; None: any number."""
+
+    @abstractmethod
+    def ids(self, text: str, language: str) -> list[int]:
+        """Token ids of a text, without tags and `</s>`."""
+
+    @abstractmethod
+    def search(
+        self, sentences: Sequence[Sentence], count: int, with_scores: bool
+    ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
+        """Yield batches: the numbers of their sentences, and the best `count` translations of each.
+
+        Args:
+            sentences: of any directions, each with at least one token.
+            with_scores: are scores needed? Otherwise they may be NaN.
+        """
 
     def translate(self, lines: Iterable[str], source: str, target: str, first_line: int = 1) -> list[str]:
         """The best translation of every line; of a line without words it is empty.
@@ -109,75 +127,73 @@ class Translator:
         Raises:
             InputError: as `check`; lines that are no texts; the model's scores are no numbers.
         """
-        found = self.candidates(lines, source, target, first_line)
+        found = self.candidates(lines, source, target, first_line, with_scores=False)
         return [candidates[0].text if candidates else "" for candidates in found]
 
     def candidates(
-        self, lines: Iterable[str], source: str, target: str, first_line: int = 1
+        self, lines: Iterable[str], source: str, target: str, first_line: int = 1, with_scores: bool = True
     ) -> list[list[Candidate]]:
         """The best `n_best` translations of every line, best first; a line without words has none.
 
         Args:
             first_line: its number, for warnings.
+            with_scores: are scores needed? Some models translate faster without them.
         """
-        from eval.translation.decoding import sources_of
-
         self.check(source, target)
         lines = _texts(lines, first_line)
-        direction = (source, target)
-        room = self._room(direction)
-        parts, line_of = [], []
+        sentences, line_of = [], []
         for number, line in enumerate(lines):
-            of_line = self._parts(line, source, room, first_line + number)
-            parts += of_line
-            line_of += [number] * len(of_line)
-        found: list[list[list[Candidate]]] = [[] for _ in lines]
-        if parts:
-            sizes = np.array([len(part) for part in parts])
-            sources = sources_of(self._task, direction, parts, sizes)
-            of_parts = self._searched(sources)
-            for number, hypotheses in zip(line_of, of_parts, strict=True):
-                found[number].append([Candidate(self._text(target, ids), score) for ids, score in hypotheses])
+            parts = self.sentences(line, (source, target), f"line {first_line + number}")
+            sentences += parts
+            line_of += [number] * len(parts)
+        translations: dict[int, list[Candidate]] = {}
+        if sentences:
+            for numbers, batch in self.search(sentences, self.options.n_best, with_scores):
+                translations.update(zip(numbers, batch, strict=True))
+        parts_of: list[list[list[Candidate]]] = [[] for _ in lines]
+        for number, line in enumerate(line_of):
+            parts_of[line].append(translations[number])
         separator = "" if is_unspaced(target) else " "
-        return [_joined(candidates, separator) for candidates in found]
+        return [_joined(parts, separator) for parts in parts_of]
 
-    def _room(self, direction) -> int:
-        """Most tokens of a line that the model reads, without tags and `</s>`."""
-        tags = self._task.tags
-        around = len(tags.encoder_ids(*direction)) + len(tags.source_ending_ids(*direction))
-        return self._task.max_positions()[0] - around - 1
+    def sentences(self, line: str, direction: Direction, name: str) -> list[Sentence]:
+        """What of a line is translated at once: all of it, or its sentences; nothing of an empty line.
 
-    def _parts(self, line: str, source: str, room: int, number: int) -> list[np.ndarray]:
-        """Token ids with `</s>` of what is translated at once: the line, or its sentences."""
-        ids = self._ids(line, source)
-        parts = [ids] if ids else []
-        if len(ids) > room and self.options.long_lines == SPLIT:
-            parts = list(split_to_fit(line, lambda text: self._ids(text, source), room))
-        elif len(ids) > room:
-            print(
-                f"warning: line {number}: {len(ids)} tokens, the model reads {room}: its end was cut;"
-                " --long-lines split translates it in parts",
-                file=sys.stderr,
-            )
-        return [np.array([*part[:room], self._task.dictionary.eos()]) for part in parts]
+        Args:
+            name: of the line, for the warning that its end is cut.
+        """
+        source, room = direction[0], self.room(direction)
+        ids = self.ids(line, source)
+        if not ids:
+            return []
+        if room is None or len(ids) <= room:
+            return [Sentence(direction, ids)]
+        if self.options.long_lines == SPLIT:
+            parts = split_to_fit(line, lambda text: self.ids(text, source), room)
+            return [Sentence(direction, part) for part in parts]
+        print(
+            f"warning: {name}: {len(ids)} tokens, the model reads {room}: its end was cut;"
+            " --long-lines split translates it in parts",
+            file=sys.stderr,
+        )
+        return [Sentence(direction, ids[:room])]
 
-    def _ids(self, text: str, language: str) -> list[int]:
-        """As in binarized data: a language tag that is written in a text is an unknown word."""
-        dictionary, words = self._task.dictionary, self._task.base_vocabulary_size
-        ids = map(dictionary.index, self._preparation.segment(language, text).split())
-        return [index if index < words else dictionary.unk() for index in ids]
 
-    def _searched(self, sources) -> list[list[tuple[list[int], float]]]:
-        """Hypotheses of every part."""
-        found: dict[int, list[tuple[list[int], float]]] = {}
-        for numbers, hypotheses in self._decoder.n_best([sources], self.options.n_best):
-            found.update(zip(numbers, hypotheses, strict=True))
-        return [found[number] for number in range(len(sources))]
+def load_translator(folder, options: TranslatorOptions | None = None) -> Translator:
+    """The translator of a folder, whatever model is in it.
 
-    def _text(self, language: str, ids: Iterable[int]) -> str:
-        from eval.translation.decoding import text_of
+    Args:
+        folder: of `fairseq_ext package`, or of an encoder-decoder of `transformers`.
 
-        return text_of(self._preparation, self._task.dictionary, language, ids)
+    Raises:
+        InputError: it is neither, or the model cannot be loaded.
+    """
+    from eval.translation.evaluated_model import EvaluatedModel
+    from eval.translation.transformers_model import TransformersModel, is_model_folder
+
+    folder = Path(folder)
+    model = TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
+    return model.translator(options or TranslatorOptions())
 
 
 def _texts(lines: Iterable[str], first_line: int) -> list[str]:
@@ -196,8 +212,8 @@ def _joined(parts: list[list[Candidate]], separator: str) -> list[Candidate]:
     ranked = [[part[min(rank, len(part) - 1)] for part in parts] for rank in range(count)]
     return [
         Candidate(
-            separator.join(one.text for one in chosen if one.text),
-            sum(one.score for one in chosen) / len(chosen),
+            separator.join(candidate.text for candidate in chosen if candidate.text),
+            sum(candidate.score for candidate in chosen) / len(chosen),
         )
         for chosen in ranked
     ]

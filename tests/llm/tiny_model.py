@@ -11,7 +11,7 @@ def write_bloom(
 ) -> Path:
     """A BLOOM of random weights with a tokenizer that is learned from lines."""
     tokenizer = learn_tokenizer(iter(lines), vocabulary)
-    sizes = NewModel(folder, None, 1, vocabulary, width, layers, heads=4, seed=1)
+    sizes = NewModel(text=folder, width=width, layers=layers, output=folder)
     random_model(sizes, len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

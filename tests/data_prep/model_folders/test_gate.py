@@ -62,17 +62,21 @@ def test_a_library_sees_what_was_checked_and_nothing_else(bert):
         "training_args.bin",
         "pytorch_model.bin",
         "config.4.0.0.json",
-        "generation_config.json",
     ):
         (bert / name).write_text("{}")
     (bert / "chat_template.jinja").write_text("{{ 1 }}")
+    generation = {"eos_token_id": [1, 2], "num_beams": 4, "temperature": 0.5, "_from_model_config": True}
+    change(bert / "generation_config.json", **generation)
     (bert / "onnx").mkdir()
     (bert / "onnx/model.onnx").touch()
     with check_model(bert).opened("transformers") as private:
         seen = {path.relative_to(private).as_posix() for path in private.rglob("*")}
         links = {path.name for path in private.iterdir() if path.is_symlink()}
+        shown = json.loads((private / "generation_config.json").read_text())
     assert links == {"model.safetensors", "tokenizer.json"}
-    assert seen == links | {"config.json", "special_tokens_map.json", "tokenizer_config.json"}
+    settings = {"config.json", "generation_config.json", "special_tokens_map.json", "tokenizer_config.json"}
+    assert seen == links | settings
+    assert shown == {"eos_token_id": [1, 2], "num_beams": 4}
     assert not private.exists()
     assert files_of(bert).keys() == seen
 
@@ -136,6 +140,20 @@ def test_weights_that_are_computed_are_not_missing(tmp_path):
     assert notes["missing_keys"] == []
     for name, weight in saved.model.state_dict().items():
         assert found.state_dict()[name].equal(weight), name
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"eos_token_id": "</s>"}, "field 'eos_token_id' is '</s>'"),
+        ({"bad_words_ids": [["a"]]}, "field 'bad_words_ids'"),
+        ({"early_stopping": "soon"}, "field 'early_stopping' is 'soon'"),
+        ({"trust_remote_code": True}, "field 'trust_remote_code' asks for code"),
+    ],
+)
+def test_settings_of_generation(bert, fields, expected):
+    change(bert / "generation_config.json", **fields)
+    assert f"{bert}/generation_config.json: {expected}" in refused(check_model, bert)
 
 
 # --- files

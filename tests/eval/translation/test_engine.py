@@ -7,7 +7,7 @@ import pytest
 
 from eval.translation.engine_options import EngineOptions
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import Translator, TranslatorOptions
+from eval.translation.translator import TranslatorOptions, load_translator
 from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
 
@@ -109,7 +109,7 @@ def test_a_text_and_python(root, translate):
         DecodingOptions(SearchOptions(beam=3, max_len_b=12), cpu=True), engine=EngineOptions("ctranslate2")
     )
     lines = [words_of(sentence) for sentence in SENTENCES["de"]]
-    found = Translator(root / "system", options).translate(lines, "de", "fr")
+    found = load_translator(root / "system", options).translate(lines, "de", "fr")
     assert found == [row[2] for row in rows[0][::2]]
 
 

@@ -11,7 +11,7 @@ import torch
 
 from command_line.errors import InputError
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import Translator, TranslatorOptions
+from eval.translation.translator import TranslatorOptions, load_translator
 from tests.eval.translation.packages import (
     SENTENCES,
     package,
@@ -70,7 +70,7 @@ def test_products_are_bfloat16_where_asked_for(root, translate, words, expected)
 
 
 def test_in_python(root, of_test_set):
-    translator = Translator(root / "system", TranslatorOptions(OPTIONS))
+    translator = load_translator(root / "system", TranslatorOptions(OPTIONS))
     lines = [words_of(sentence) for sentence in SENTENCES["de"]]
     assert translator.translate(lines, "de", "fr") == of_test_set["de-fr"]
     assert translator.translate(lines[:1], "de", "en") == of_test_set["de-en"][:1]
@@ -188,7 +188,7 @@ def test_a_prompt(root, translate, monkeypatch, of_test_set):
 
 
 def test_a_tag_in_a_text_is_an_unknown_word(root):
-    translator = Translator(root / "system", TranslatorOptions(OPTIONS))
+    translator = load_translator(root / "system", TranslatorOptions(OPTIONS))
     found = translator.translate(["w1 __fr__ w2", "w1 unknown w2"], "de", "en")
     assert found[0] == found[1]
 

@@ -1,4 +1,4 @@
-"""The raw sets that language models are evaluated on: DATA/text/SPLIT.A-B.LANG."""
+"""The raw sets that a model is evaluated on which reads text: DATA/text/SPLIT.A-B.LANG."""
 
 from pathlib import Path
 

@@ -1,0 +1,198 @@
+"""Translate raw test sets, DATA/text/SPLIT.A-B.LANG, with any `Translator`: all directions with one load.
+
+Every hypothesis file has one line per line of its source, in order; that of an empty line is empty. A killed
+run continues where it was.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.completion import Stamp
+from command_line.errors import InputError
+from command_line.journal import Journal
+from command_line.lines import read_lines
+from command_line.option_classes import by_name
+from command_line.outputs import checksum, write_json, write_text
+from command_line.progress import progress
+from command_line.provenance import command_typed, path_in_record
+from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.parallel_sets import source_files
+from eval.results.scores import TRANSLATION
+from eval.translation.decoding_cost import decoding_cost
+from eval.translation.evaluated_model import SETS
+from eval.translation.raw_text_model import RawTextModel
+from eval.translation.translation_options import TranslationOptions
+from eval.translation.translator import Sentence, Translator, TranslatorOptions
+
+
+@dataclass(frozen=True)
+class RawSetsJob:
+    """Which sets are translated, and how.
+
+    Attributes:
+        directions: one of SETS, or a list such as "de-fr,fr-de".
+        pivot: language through which zero-shot directions are translated.
+    """
+
+    split: str
+    directions: str
+    pivot: str | None
+    how: TranslationOptions
+
+
+def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force: bool) -> None:
+    """Load, search, write, unless it is done.
+
+    Raises:
+        InputError: no such sets, no such model; a direction that it does not translate.
+    """
+    options = TranslatorOptions(
+        **{name: getattr(job.how, name) for name in TranslationOptions.__dataclass_fields__}
+    )
+    sets = source_files(model.text, job.split)
+    settings = by_name(job) | by_name(model)
+    stamp = Stamp(output / ".translate.done", "translate", settings, [*set(sets.values()), *model.files()])
+    if stamp.is_current(force):
+        return
+    started = time.monotonic()
+    translator = model.translator(options)
+    directions = _chosen(model, job, translator, sets)
+    stamp.begin()
+    with Journal(output / ".journal.jsonl", stamp.work, keep=not force) as journal:
+        lines = {path: list(read_lines(path)) for path in {sets[direction] for direction in directions}}
+        texts = [lines[sets[direction]] for direction in directions]
+        if job.pivot:
+            to_pivot = [(source, job.pivot) for source, _ in directions]
+            texts = _translated(translator, journal, to_pivot, texts, f"to {job.pivot}")
+            from_pivot = [(job.pivot, target) for _, target in directions]
+            hypotheses = _translated(translator, journal, from_pivot, texts, f"from {job.pivot}")
+        else:
+            hypotheses = _translated(translator, journal, directions, texts, "translate")
+        cost = decoding_cost(journal)
+    for direction, translations in zip(directions, hypotheses, strict=True):
+        text = "".join(f"{line}\n" for line in translations)
+        write_text(output / f"{format_direction(direction)}.txt", text)
+    record = _record(model, job, directions, hypotheses, output)
+    record["seconds"] = round(time.monotonic() - started, 1)  # of this run
+    record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
+    write_json(output / TRANSLATION, record)
+    journal.remove()
+    stamp.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
+
+
+def _chosen(
+    model: RawTextModel, job: RawSetsJob, translator: Translator, sets: dict[Direction, Path]
+) -> list[Direction]:
+    """The directions that are translated, in alphabetical order."""
+    if job.directions in SETS:
+        directions = [direction for direction in sets if _is_known(translator, direction)]
+        if job.directions != SETS[0]:
+            wanted = job.directions == SETS[1]
+            directions = [direction for direction in directions if model.is_supervised(direction) == wanted]
+    else:
+        directions = parse_directions(job.directions, "--directions")
+        for direction in directions:
+            if direction not in sets:
+                raise InputError(f"{model.text}: no {job.split} set of {format_direction(direction)}")
+            translator.check(*direction)
+    if job.pivot:
+        directions = [
+            direction
+            for direction in directions
+            if not model.is_supervised(direction) and job.pivot not in direction
+        ]
+        for source, target in directions:
+            translator.check(source, job.pivot), translator.check(job.pivot, target)
+    if not directions:
+        raise InputError(
+            f"{model.text}: no {job.split} set for {job.directions} directions"
+            f"{f' through {job.pivot}' if job.pivot else ''} that {model.checkpoint} translates; it has"
+            f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
+            " are not zero-shot)"
+        )
+    return sorted(directions)
+
+
+def _is_known(translator: Translator, direction: Direction) -> bool:
+    try:
+        translator.check(*direction)
+    except InputError:
+        return False
+    return True
+
+
+def _translated(
+    translator: Translator,
+    journal: Journal,
+    directions: Sequence[Direction],
+    texts: Sequence[Sequence[str]],
+    stage: str,
+) -> list[list[str]]:
+    """The translation of every line; what the journal has of this stage is not searched again.
+
+    Args:
+        directions: one per text.
+    """
+    sentences: list[Sentence] = []
+    translations: list[list[str]] = [["" for _ in lines] for lines in texts]
+    places: list[tuple[int, int]] = []  # of the sentences: text and line
+    for number, (direction, lines) in enumerate(zip(directions, texts, strict=True)):
+        for line_number, line in enumerate(lines):
+            name = f"{format_direction(direction)}, line {line_number + 1}"
+            parts = translator.sentences(line.strip(), direction, name)
+            sentences += parts
+            places += [(number, line_number)] * len(parts)
+    known: dict[int, str] = {}
+    for entry in journal.entries:
+        if entry["stage"] == stage:
+            known.update(zip(entry["examples"], entry["texts"], strict=True))
+    asked = [number for number in range(len(sentences)) if number not in known]
+    batches = translator.search([sentences[number] for number in asked], 1, with_scores=False)
+    begun, tokens = time.monotonic(), translator.decoder_tokens
+    for numbers, candidates in progress(
+        batches, len(asked), stage, "sentence", size=lambda batch: len(batch[0])
+    ):
+        examples = [asked[number] for number in numbers]
+        found = [best[0].text for best in candidates]
+        now = translator.decoder_tokens
+        cost = {
+            "seconds": time.monotonic() - begun,
+            "decoder_tokens": None if now is None else now - tokens,
+        }
+        journal.add({"stage": stage, "examples": examples, "texts": found, "cost": cost})
+        known.update(zip(examples, found, strict=True))
+        begun, tokens = time.monotonic(), now
+    for number, (text, line) in enumerate(places):
+        translations[text][line] = known[number]
+    return translations
+
+
+def _record(
+    model: RawTextModel,
+    job: RawSetsJob,
+    directions: list[Direction],
+    hypotheses: list[list[str]],
+    output: Path,
+) -> dict:
+    """The contents of `translate.json`, as for our models."""
+    entries = {
+        format_direction(direction): {
+            "kind": "supervised" if model.is_supervised(direction) else "zero-shot",
+            "lines": len(lines),
+            "sha256": checksum(output / f"{format_direction(direction)}.txt"),
+        }
+        for direction, lines in zip(directions, hypotheses, strict=True)
+    }
+    return {
+        "format": 1,
+        **model.provenance(),
+        "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
+        "dataset": model.dataset or model.data.resolve().name,
+        "command": command_typed("eval"),
+        "split": job.split,
+        **job.how.record(),
+        "pivot": job.pivot,
+        "directions": entries,
+    }

@@ -1,0 +1,136 @@
+"""An encoder-decoder of `transformers` as a `Translator`."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from command_line.errors import InputError
+from data_prep.formats.directions import Direction
+from data_prep.model_folders.loading import check_rows, load_configuration, load_tokenizer
+from eval.translation.transformers_languages import Marks, languages_of, model_code
+from eval.translation.transformers_model import KIND, OPTION, TransformersModel
+from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
+
+UNLIMITED = 1_000_000  # of a tokenizer without a limit, which says 1e30
+
+
+class TransformersSearch(Protocol):
+    """What computes the search."""
+
+    def n_best(
+        self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool
+    ) -> list[list[tuple[list[int], float]]]:
+        """The best hypotheses of every row, as token ids and scores.
+
+        Args:
+            rows: token ids of the encoder, everything included.
+            forced: the first token of the hypotheses.
+        """
+
+
+class TransformersTranslator(Translator):
+    """A model that is loaded.
+
+    Raises:
+        InputError: options that its search does not have; a folder that does not pass the gate, of another
+            kind, without a tokenizer, or whose tokenizer has more ids than the model has vectors.
+    """
+
+    def __init__(self, model: TransformersModel, options: TranslatorOptions):
+        super().__init__(options)
+        _refuse_ours(options)
+        self.folder, self.codes = model.checkpoint, model.codes
+        config = load_configuration(self.folder, OPTION, KIND)
+        if not config.is_encoder_decoder:
+            raise InputError(
+                f"{OPTION} {self.folder}: a {config.model_type}, which is no encoder-decoder; `llm translate`"
+                " asks language models"
+            )
+        self.tokenizer = load_tokenizer(self.folder, OPTION, KIND)
+        self.languages = languages_of(self.tokenizer, config, self.folder, model.source_prefix)
+        ids = {*self.tokenizer.get_vocab().values(), *self.tokenizer.all_special_ids, *self.languages.tag_ids}
+        check_rows(max(ids - {None}), config.vocab_size, self.folder, OPTION)
+        limits = [getattr(config, "max_position_embeddings", None), self.tokenizer.model_max_length]
+        self.longest = min((limit for limit in limits if limit and limit < UNLIMITED), default=None)
+        self.marks = functools.cache(self._marks)
+        self._search = _search(model, self.tokenizer, options)
+
+    def check(self, source: str, target: str) -> None:
+        own_source, own_target = self._own_codes((source, target))
+        if not self.languages.has(own_source, own_target):
+            raise InputError(f"direction {source}-{target}: not among those of {self.folder}")
+
+    def room(self, direction: Direction) -> int | None:
+        marks = self.marks(direction)
+        return None if self.longest is None else self.longest - len(marks.before) - len(marks.behind)
+
+    def ids(self, text: str, language: str) -> list[int]:
+        text = text.strip()
+        return self.languages.ids(text) if text else []
+
+    def search(
+        self, sentences: Sequence[Sentence], count: int, with_scores: bool
+    ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
+        rows = [self._row(sentence) for sentence in sentences]
+        for numbers in self._batches(sentences, rows):
+            forced = self.marks(sentences[numbers[0]].direction).forced
+            batch = [rows[number] for number in numbers]
+            found = self._search.n_best(batch, forced, count, with_scores)
+            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+
+    def _own_codes(self, direction: Direction) -> Direction:
+        sides = (self.languages.sources, self.languages.targets)
+        source, target = (
+            model_code(code, known, self.codes, self.folder)
+            for code, known in zip(direction, sides, strict=True)
+        )
+        return source, target
+
+    def _marks(self, direction: Direction) -> Marks:
+        return self.languages.marks(*self._own_codes(direction))
+
+    def _row(self, sentence: Sentence) -> list[int]:
+        before, behind, _ = self.marks(sentence.direction)
+        return [*before, *sentence.ids, *behind]
+
+    def _batches(self, sentences: Sequence[Sentence], rows: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Batches of similar lengths, the longest first; those of a batch have the same forced token."""
+        order = sorted(range(len(rows)), key=lambda number: -len(rows[number]))
+        open_batches: dict[int | None, list[int]] = {}
+        for number in order:
+            forced = self.marks(sentences[number].direction).forced
+            batch = open_batches.setdefault(forced, [])
+            if batch and len(rows[batch[0]]) * (len(batch) + 1) > self.options.decoding.max_tokens:
+                yield open_batches.pop(forced)
+                batch = open_batches.setdefault(forced, [])
+            batch.append(number)
+        yield from open_batches.values()
+
+    def _text(self, ids: list[int]) -> str:
+        return " ".join(self.tokenizer.decode(ids, skip_special_tokens=True).split())
+
+
+def _search(model: TransformersModel, tokenizer, options: TranslatorOptions) -> TransformersSearch:
+    if options.engine.is_ctranslate2:
+        from eval.translation.transformers_ctranslate2 import Ctranslate2Search
+
+        return Ctranslate2Search(model, tokenizer, options)
+    from eval.translation.transformers_generate import GenerateSearch
+
+    return GenerateSearch(model.checkpoint, options)
+
+
+def _refuse_ours(options: TranslatorOptions) -> None:
+    """Refuse options that only the search of this project has."""
+    ours = {
+        "--score-without-tag": options.decoding.search.score_without_tag,
+        "--length-candidates": options.lengths.length_candidates > 1,
+        "--source-contrast": bool(options.contrast.source_contrast),
+        "--language-contrast": bool(options.contrast.language_contrast),
+        "--language-rescoring": bool(options.rescoring.language_rescoring),
+    }
+    for name, is_given in ours.items():
+        if is_given:
+            raise InputError(
+                f"{name}: of checkpoints of fairseq, not of folders of transformers; leave it out"
+            )
