@@ -9,8 +9,10 @@ Directions: those that were trained are supervised, all others between the langu
 has a test set for are zero-shot. With `--pivot en`, zero-shot directions are translated into English and
 from there (row 0 of Table 8.2).
 
-A folder of `transformers` (M2M-100, NLLB-200, mBART-50, OPUS-MT, MADLAD-400, T5) reads the raw test sets in
-DATA/text, SPLIT.A-B.LANG. The languages of the data are matched with its codes by what they mean.
+A checkpoint of stock fairseq may have a folder of `fairseq-preprocess`, also with a dictionary per language,
+if options say how its text was split (`--bpe-codes`, …). A folder of `transformers` (M2M-100, NLLB-200,
+mBART-50, OPUS-MT, MADLAD-400, T5) calls languages in its own way; codes are matched by what they mean. Both
+read the raw test sets in DATA/text, SPLIT.A-B.LANG.
 
 With `--input FILE --direction de-fr` raw text is translated, to standard output or, in one or several
 directions, to files in `--output`; `--input -` reads standard input, and asks for lines on a terminal.
@@ -39,6 +41,7 @@ from eval.translation.evaluated_model import (
     add_name_arguments,
     settings_of,
 )
+from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
 from eval.translation.long_lines import CHOICES
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import (
@@ -51,7 +54,8 @@ from eval.translation.transformers_model import TransformersModel, is_model_fold
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
-RAW_MODEL_OPTIONS = ("supervised", "language_codes", "source_prefix")
+TRANSFORMERS_OPTIONS = ("language_codes", "source_prefix")
+FAIRSEQ_OPTIONS = ("tokenizer", "lowercase", "bpe_codes", "sentencepiece_model")
 
 
 @dataclass(frozen=True)
@@ -97,13 +101,13 @@ def add_arguments(parser) -> None:
 
 
 def add_raw_model_arguments(parser) -> None:
-    """What belongs to a folder of transformers alone: `TransformersModel`."""
+    """What belongs to models that read the raw text of DATA/text: `TransformersModel`, `FairseqModel`."""
     parser.add_argument(
         "--supervised",
         type=DIRECTIONS,
         metavar="A-B,…",
-        help="of a folder of transformers: directions that are called supervised, all others zero-shot"
-        " (default: all are supervised)",
+        help="of models that read raw text: directions that are called supervised, all others zero-shot"
+        " (default: those of the checkpoint; of a folder of transformers, all)",
     )
     parser.add_argument(
         "--language-codes",
@@ -118,6 +122,29 @@ def add_raw_model_arguments(parser) -> None:
         metavar="TEXT",
         help="of a T5 without language tags: in front of every source, such as 'translate {source} to"
         " {target}: ' (default: as its configuration says)",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        nargs="+",
+        type=options.text,
+        metavar="[LANG=]NAME",
+        help=f"DATA is of fairseq-preprocess: how raw text is tokenized, by a name of data_prep tokenize"
+        f" (default: {AFTER_BYTE_PAIRS} with --bpe-codes, else {OTHERWISE})",
+    )
+    parser.add_argument(
+        "--lowercase", action="store_true", help="DATA is of fairseq-preprocess: words are in lower case"
+    )
+    parser.add_argument(
+        "--bpe-codes",
+        type=options.path,
+        metavar="FILE",
+        help="DATA is of fairseq-preprocess: words are split by these codes of subword-nmt",
+    )
+    parser.add_argument(
+        "--sentencepiece-model",
+        type=options.path,
+        metavar="FILE",
+        help="DATA is of fairseq-preprocess: text is split by this model",
     )
 
 
@@ -179,20 +206,27 @@ def main(args) -> None:
 
 
 def model_of(args) -> EvaluatedModel | RawTextModel:
-    """The model that the options name, by what the checkpoint looks like.
+    """The model that the options name: a folder of transformers, a checkpoint whose text is split as options
+    say, or a checkpoint with a binarized folder.
 
     Raises:
         InputError: an option of another kind of model.
     """
+    kind, options_of_kind = EvaluatedModel, ()
     if is_model_folder(args.checkpoint):
-        return from_arguments(TransformersModel, args)
-    for name in RAW_MODEL_OPTIONS:
-        if getattr(args, name) is not None:
+        kind, options_of_kind = TransformersModel, ("supervised", *TRANSFORMERS_OPTIONS)
+    elif any(getattr(args, name) for name in FAIRSEQ_OPTIONS):
+        kind, options_of_kind = FairseqModel, ("supervised", *FAIRSEQ_OPTIONS)
+    for name in ("supervised", *TRANSFORMERS_OPTIONS, *FAIRSEQ_OPTIONS):
+        if getattr(args, name) and name not in options_of_kind:
+            expected = "a folder of transformers"
+            if name in FAIRSEQ_OPTIONS:
+                expected = "a checkpoint with a folder of fairseq-preprocess"
             raise InputError(
-                f"--{name.replace('_', '-')}: of a folder of transformers, which --checkpoint"
-                f" {args.checkpoint} is not; leave it out"
+                f"--{name.replace('_', '-')}: of {expected}, which --checkpoint {args.checkpoint} is not;"
+                " leave it out"
             )
-    return from_arguments(EvaluatedModel, args)
+    return from_arguments(kind, args)
 
 
 def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool = True) -> None:
