@@ -126,12 +126,11 @@ class Stamp:
         """The record of the last run, with all its fields; empty when there is none."""
         return {} if self._unfinished.exists() else _read_whole(self.path)
 
-    def check_same(self, known: dict, done: str) -> None:
+    def check_same(self, known: dict) -> None:
         """Compare with what was begun: half a training goes on as what it began as, or not at all.
 
         Args:
             known: the work of the last run; empty if there is none.
-            done: what it did, for the message: "trained".
 
         Raises:
             InputError: a setting or an input is another one.
@@ -141,8 +140,8 @@ class Stamp:
             for name in before | now:
                 if before.get(name) != now.get(name):
                     raise InputError(
-                        f"{self.folder}: was {done} with another {name}; give another --output, or --force to"
-                        " begin anew"
+                        f"{self.folder}: was trained with another {name}; give another --output, or --force"
+                        " to begin anew"
                     )
 
     def is_current(self, force: bool = False) -> bool:
@@ -198,8 +197,8 @@ class Stamp:
         nobody could tell them from what the killed run wrote.
         """
         names = {str(path.relative_to(self.folder)): path for path in found}
-        if (known := before.get("foreign")) is not None:
-            return {path for name, path in names.items() if name in known}
+        if (foreign := before.get("foreign")) is not None:
+            return {path for name, path in names.items() if name in foreign}
         if before and self.path.exists():
             return {path for name, path in names.items() if name not in before["outputs"]}
         return set()

@@ -94,9 +94,9 @@ def decode(text: bytes, path, first_line: int = 1, nul: bool = False) -> str:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError as error:
         line = at(path, first_line + text.count(b"\n", 0, error.start))
-        found = text[error.start : error.start + 1].hex()
+        byte = text[error.start : error.start + 1].hex()
         raise InputError(
-            f"{line}: byte 0x{found} is not UTF-8; convert the file, for instance with iconv"
+            f"{line}: byte 0x{byte} is not UTF-8; convert the file, for instance with iconv"
         ) from None
     if not nul and "\0" in decoded:
         line = at(path, first_line + decoded.count("\n", 0, decoded.index("\0")))

@@ -133,13 +133,13 @@ def items(kind: OptionType, separator: str = ",") -> OptionType:
 
 def one_of(names: Iterable[str]) -> OptionType:
     """One of a few names, for lists of them; an option with a single value has `choices`."""
-    known = tuple(names)
+    choices = tuple(names)
 
     def read(text: str) -> str:
-        require(text in known)
+        require(text in choices)
         return text
 
-    return OptionType(f"one of {', '.join(known)}", read)
+    return OptionType(f"one of {', '.join(choices)}", read)
 
 
 # --- files

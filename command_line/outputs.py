@@ -128,10 +128,10 @@ def write_json(path, value) -> None:
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        name, found = next(_not_finite(value), ("", ""))
+        name, number = next(_not_finite(value), ("", ""))
         if not name:
             raise
-        raise InputError(f"{path}: not written: {name} is {found}, expected a finite number") from None
+        raise InputError(f"{path}: not written: {name} is {number}, expected a finite number") from None
     write_text(path, text + "\n")
 
 

@@ -108,13 +108,13 @@ def parse_json(content: bytes, path, line_number: int = 1) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(
             f"the field {shown(next(one for one in names if names.count(one) > 1))} occurs twice"
         )
-    return found
+    return fields
 
 
 def _check_surrogates(value) -> None:
@@ -186,12 +186,12 @@ def refuse_unknown(value, schema, path, name: str = "") -> None:
             refuse_unknown(item, schema[0], path, f"{name}[{number}]")
     if not isinstance(schema, Mapping | Objects) or not isinstance(value, dict):
         return
-    known = dict.fromkeys(value, schema.schema) if isinstance(schema, Objects) else schema
+    schemas = dict.fromkeys(value, schema.schema) if isinstance(schema, Objects) else schema
     for field_name, inner in value.items():
-        if field_name not in known:
+        if field_name not in schemas:
             where = f" of {name}" if name else ""
-            raise InputError(f"{path}: unknown field {field_name!r}{where}; expected {', '.join(known)}")
-        refuse_unknown(inner, known[field_name], path, f"{name}.{field_name}" if name else field_name)
+            raise InputError(f"{path}: unknown field {field_name!r}{where}; expected {', '.join(schemas)}")
+        refuse_unknown(inner, schemas[field_name], path, f"{name}.{field_name}" if name else field_name)
 
 
 def _check_any(value, schemas: tuple, path, name: str) -> None:

@@ -1,10 +1,11 @@
-"""Result files: one JSON object with what was measured, of which inputs, by which command."""
+"""Result files: the rows that were measured, and of which inputs and by which command."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
+from command_line.measurements import Measured, write_rows
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
@@ -33,19 +34,20 @@ def write_result(
     kind: str,
     options,
     inputs: Iterable[Path],
-    measure: Callable[[], dict],
+    measure: Callable[[], dict | Measured],
     output,
     force: bool = False,
     beside: Callable[[Path, dict], list[Path]] = lambda file, record: [],
 ) -> None:
-    """Write `KIND.json` and what belongs beside it, unless that is done; prints the file's name.
+    """Write `KIND.json`, `KIND.csv` and what belongs beside them, unless that is done; prints the file name.
 
     Args:
         program: "eval" or "embeddings", whose command it is.
         kind: of the result file, and its name.
         options: a dataclass with everything that changes what is measured.
         inputs: files that the measurement depends on.
-        measure: returns the record, to which "format", "kind", "inputs" and "command" are added.
+        measure: returns the rows and what they are of, to which "format", "kind", "inputs" and "command" are
+            added.
         output: folder for all files.
         force: measure again what is done.
         beside: makes further files of the record; returns them.
@@ -57,6 +59,10 @@ def write_result(
         return
     measured = measure()
     stamp.begin()
+    files = [file]
+    if isinstance(measured, Measured):
+        files.append(file.with_suffix(".csv"))
+        measured = measured.record | {"rows_sha256": write_rows(files[1], measured.rows)}
     record = {
         "format": FORMAT,
         "kind": kind,
@@ -65,5 +71,5 @@ def write_result(
         "command": command_typed(program),
     }
     write_json(file, record)
-    stamp.finish([file, *beside(file, record)])
+    stamp.finish([*files, *beside(file, record)])
     print(file)

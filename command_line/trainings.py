@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -9,7 +10,8 @@ from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.records import check, read_json
 
-WORK = "work.json"  # in the folder of the trainer's state: what is being done
+STATE = "training"  # folder of what the trainer needs to go on
+WORK = "work.json"  # in it: what is being done
 
 
 def check_one_process(training: str) -> None:
@@ -26,48 +28,85 @@ def check_one_process(training: str) -> None:
         )
 
 
-def check_training(stamp: Stamp, folder: Path, state: str, results: str, force: bool) -> bool:
-    """Whether a training goes on from a state, or begins; nothing is changed.
+class TrainingFolder:
+    """The folder that a training writes: complete, half done by a run that was killed, or new.
 
     Args:
-        state: folder in it with the trainer's states, checkpoint-N.
-        results: pattern of the folders that the training makes.
+        stamp: of the training.
+        results: pattern of the folders that it makes.
+        force: forget what is done or was begun.
+        states: patterns of what it can go on from.
 
-    Raises:
-        InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
-            forgotten. One that was begun and has no state yet has nothing to lose.
+    Attributes:
+        state: folder of what the trainer needs to go on.
     """
-    goes_on = not force and any((folder / state).glob("checkpoint-*"))
-    known = {} if force else stamp.recorded() or (_begun(folder / state / WORK) if goes_on else {})
-    stamp.check_same(known, "trained")
-    kept = sorted(path.name for path in folder.glob(results))
-    if kept and not (goes_on or force):  # copied without the record, or one of them was removed
-        raise InputError(
-            f"{folder}: has {kept[0]}, but neither the record of a complete training nor a state to go on"
-            " from; give another --output, or --force to train anew"
-        )
-    return goes_on
+
+    def __init__(
+        self, stamp: Stamp, results: str, force: bool, states: Sequence[str] = (f"{STATE}/checkpoint-*",)
+    ):
+        self.stamp, self.folder, self.state = stamp, stamp.folder, stamp.folder / STATE
+        self._results, self._force, self._states = results, force, states
+
+    def is_complete(self) -> bool:
+        """Whether the training is done; says so."""
+        complete = self.stamp.is_current(self._force)
+        if complete:
+            shutil.rmtree(self.state, ignore_errors=True)  # of a run that was killed at its very end
+        return complete
+
+    def goes_on(self) -> bool:
+        """Whether the training goes on from a state, or begins; nothing is changed.
+
+        Raises:
+            InputError: another training has been here, or one that cannot go on, which nobody has allowed to
+                be forgotten. One that was begun and has no state yet has nothing to lose.
+        """
+        if self._force:
+            return False
+        work = self.state / WORK
+        goes_on = work.is_file() and any(any(self.folder.glob(pattern)) for pattern in self._states)
+        self.stamp.check_same(self.stamp.recorded() or (_read_work(work) if goes_on else {}))
+        made = sorted(path.name for path in self.folder.glob(self._results))
+        if made and not goes_on:  # copied without the record, or one of them was removed
+            raise InputError(
+                f"{self.folder}: has {made[0]}, but neither the record of a complete training nor a state to"
+                " go on from; give another --output, or --force to train anew"
+            )
+        return goes_on
+
+    def begin(self) -> None:
+        """Make the folder ready for this training, or for its rest. What may still be refused is read before:
+        a training that begins anew removes what the last one made.
+
+        Raises:
+            InputError: as of `goes_on`; or another process is training here.
+        """
+        goes_on = self.goes_on()
+        self.stamp.begin()
+        if not goes_on:
+            for path in (self.state, *self.folder.glob(self._results)):
+                if path.is_dir():
+                    shutil.rmtree(path)
+        write_json(self.state / WORK, self.stamp.work)
+
+    def finish(self, name: str, record: dict) -> None:
+        """Write the record of the training, and remove what was needed to go on.
+
+        Args:
+            name: of the record's file.
+        """
+        write_json(self.folder / name, record)
+        self.stamp.finish([self.folder / name, *self._files()])
+        shutil.rmtree(self.state)
+
+    def _files(self) -> Iterator[Path]:
+        """The files of all results."""
+        for result in self.folder.glob(self._results):
+            yield from (path for path in result.rglob("*") if path.is_file())
 
 
-def begin_training(stamp: Stamp, folder: Path, state: str, results: str, force: bool) -> None:
-    """Make the folder ready for this training, or for its rest. What may still be refused is read before: a
-    training that begins anew removes what the last one made.
-
-    Args, raises: as `check_training`.
-    """
-    goes_on = check_training(stamp, folder, state, results, force)
-    stamp.begin()
-    if not goes_on:
-        for path in (folder / state, *folder.glob(results)):
-            if path.is_dir():
-                shutil.rmtree(path)
-    write_json(folder / state / WORK, stamp.work)
-
-
-def _begun(work: Path) -> dict:
+def _read_work(work: Path) -> dict:
     """What a training that was killed was doing."""
-    if not work.is_file():
-        return {}
-    known = read_json(work)
-    check(known, {"settings": {}, "inputs": {}}, work)
-    return known
+    record = read_json(work)
+    check(record, {"settings": {}, "inputs": {}}, work)
+    return record

@@ -44,15 +44,6 @@ def add_workers_argument(parser) -> None:
     parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")
 
 
-def add_dask_argument(parser) -> None:
-    parser.add_argument(
-        "--dask",
-        type=options.text,
-        metavar="SCHEDULER",
-        help="address of a dask scheduler whose workers do it (instead of --workers)",
-    )
-
-
 def workers_option() -> Any:
     """The field `workers`."""
     return option("processes", default_workers(), compare=False, type=options.worker_count)

@@ -34,10 +34,10 @@ class _Streams(io.RawIOBase):
 
     def readinto(self, buffer) -> int:
         while self._stream is not None or self._begin_next():
-            found = self._decompress(len(buffer))
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
+            content = self._decompress(len(buffer))
+            if content:
+                buffer[: len(content)] = content
+                return len(content)
         return 0
 
     def _begin_next(self) -> bool:
@@ -60,7 +60,7 @@ class _Streams(io.RawIOBase):
             given, self._rest = self._rest or self._file.read(_CHUNK), b""
             if not given:
                 raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-        found = self._stream.decompress(given, most)
+        content = self._stream.decompress(given, most)
         if self._stream.eof:
             self._rest, self._stream = self._stream.unused_data, None
-        return found
+        return content

@@ -13,10 +13,10 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines
 from command_line.names_in_records import path_inside
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option
 from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
-from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import encode, read_blocks
 from data_prep.formats.dictionary import DICTIONARY, dictionary_path, required_dictionary, token_ids
 from data_prep.formats.preparation import FILE_NAME, Preparation
@@ -33,28 +33,22 @@ from data_prep.step_folder import SUBWORD, StepFolder, read_record
 from data_prep.subword_models import MODEL_FILES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BinarizeJob:
     """Folders: of the subword text, of the same text before tokenization, and of the binarized data."""
 
-    input: Path
-    text: Path
-    output: Path
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of subword text, the output of `subword`"
+    input: Path = option("folder of subword text, the output of `subword`", required=True)
+    text: Path = option("folder of the same corpus as untokenized text", required=True)
+    output: Path = option(
+        "the folder DATA for fairseq-train",
+        required=True,
+        compare=False,
+        type=options.output_folder,
+        metavar="DIR",
     )
-    parser.add_argument(
-        "--text", required=True, type=options.path, help="folder of the same corpus as untokenized text"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="the folder DATA for fairseq-train"
-    )
-    add_workers_argument(parser)
-    add_dask_argument(parser)
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
 
 def is_of_sentences(path: Path) -> bool:
@@ -90,15 +84,14 @@ def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
             for side, stream in enumerate(streams):
                 stream.write(encode(block.decode(side)))
     for path, name in zip(text.paths, text.names(), strict=True):
-        found, expected = count_lines(folder / name), count_lines(path)
-        if found != expected:
-            raise InputError(f"{raw.paths[0].parent / name}: {found} lines, but {path} has {expected}")
+        lines, expected = count_lines(folder / name), count_lines(path)
+        if lines != expected:
+            raise InputError(f"{raw.paths[0].parent / name}: {lines} lines, but {path} has {expected}")
         sums[name] = checksum(folder / name)
     return sums
 
 
-def main(args) -> None:
-    job = from_arguments(BinarizeJob, args)
+def main(job: BinarizeJob) -> None:
     texts = find_texts(job.input)
     record = read_record(job.input, "subword")
     if record is None:
@@ -118,14 +111,14 @@ def main(args) -> None:
     if record["model"]:
         reads.append(job.input / record["model"])
     step = StepFolder(job.output, "binarize", settings, reads, inputs=(job.input, job.text))
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     ids = token_ids(job.input / DICTIONARY)
     check_parallel(texts)
     step.begin(is_data_file, subfolder="text")
     for path in filter(is_of_sentences, job.output.iterdir()):
         path.unlink()  # of the sentences before; no record of ours lists it
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         write_data(job, texts, raw, ids, record, workers)
     step.finish()
 

@@ -29,10 +29,10 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines, uncompressed_name
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, switch
 from command_line.outputs import checksum, scratch_folder, write_text
 from command_line.progress import progress
-from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import encode, read_blocks
 from data_prep.duplicates import KEY_BYTES, duplicate_flags
 from data_prep.formats.texts import (
@@ -73,24 +73,46 @@ def _excluded(text: str) -> tuple[str, Path]:
 EXCLUDED = options.OptionType("[LANG=]FILE, for example de=tatoeba.deu-eng.deu", _excluded)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cleaning:
     """What is cleaned, and how; the options of the command have the same names."""
 
-    input: Path
-    output: Path
-    also_exclude: list[Path]
-    exclude_text: list[tuple[str, Path]]
-    max_length: int
-    max_characters: int
-    max_ratio: float
-    min_language: float | None
-    vectors: Path | None
-    min_similarity: float | None
-    keep_duplicates: bool
-    ignore_case: bool
-    workers: int
-    dask: str | None
+    input: Path = option("folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files", required=True)
+    output: Path = output_folder("the cleaned files and the report")
+    max_length: int = option("words of a training line (8.2.1: 256)", 256)
+    max_characters: int = option("characters of a training line", 5_000)
+    max_ratio: float = option("longer side in words over shorter side", 9.0, type=options.number(1, 1e6))
+    min_language: float | None = option(
+        "least probability that a training line is in its language, by fastText's lid.176 (default: not"
+        " looked at; 0 only scores)",
+        type=options.number(0, 1),
+    )
+    vectors: Path | None = option(
+        "vectors of the training lines of --input, by `python -m embeddings encode`; scores pairs",
+        metavar="DIR",
+    )
+    min_similarity: float | None = option(
+        "least cosine of the vectors of a training pair (default: any)", type=options.number(-1, 1)
+    )
+    keep_duplicates: bool = switch("do not remove repeated training pairs")
+    also_exclude: list[Path] = option(
+        "remove training lines that occur in the valid and test sets of these folders, too", [], metavar="DIR"
+    )
+    exclude_text: list[tuple[str, Path]] = option(
+        "remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
+        "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
+        [],
+        nargs="+",
+        type=EXCLUDED,
+        metavar="[LANG=]FILE",
+    )
+    ignore_case: bool = switch(
+        "also remove training lines that differ from those of evaluation sets in case alone: for text "
+        "that is lower-cased later"
+    )
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
     @property
     def limits(self) -> Limits:
@@ -122,7 +144,8 @@ class Cleaning:
         Raises:
             InputError: a folder has none, or none in a language of the corpus, so that it excludes nothing.
         """
-        known, found = languages_of(texts), []
+        cleaned = languages_of(texts)
+        evaluation: list[Text] = []
         for folder in self.also_exclude:
             sets = [text for text in find_texts(folder) if text.split != TRAIN]
             if not sets:
@@ -131,13 +154,13 @@ class Cleaning:
                     " name"
                 )
             languages = languages_of(sets)
-            if not set(languages) & set(known):
+            if not set(languages) & set(cleaned):
                 raise InputError(
                     f"--also-exclude {folder}: its valid and test sets are in {', '.join(languages)};"
-                    f" expected one of the languages of {self.input}: {', '.join(known)}"
+                    f" expected one of the languages of {self.input}: {', '.join(cleaned)}"
                 )
-            found += sets
-        return found
+            evaluation += sets
+        return evaluation
 
     def check(self, texts: list[Text]) -> None:
         """Refuse an evaluation text in a language that the corpus does not have.
@@ -145,12 +168,12 @@ class Cleaning:
         Raises:
             InputError: there is one.
         """
-        known = languages_of(texts)
+        languages = languages_of(texts)
         for language, path in self.exclude_text:
-            if language != ANY and language not in known:
+            if language != ANY and language not in languages:
                 raise InputError(
                     f"--exclude-text {language}={path}: {self.input} has no text in {language!r};"
-                    f" expected one of {', '.join(known)}"
+                    f" expected one of {', '.join(languages)}"
                 )
 
     def vector_files(self, text: Text) -> list[Path]:
@@ -164,73 +187,6 @@ class Cleaning:
         if self.vectors is None or not text.is_bitext or text.split != TRAIN:
             return []
         return [self.vectors / f"{uncompressed_name(path)}.npy" for path in text.paths]
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=options.output_folder,
-        help="folder for the cleaned files and the report",
-    )
-    parser.add_argument(
-        "--max-length", type=options.positive, default=256, help="words of a training line (8.2.1: 256)"
-    )
-    parser.add_argument(
-        "--max-characters", type=options.positive, default=5_000, help="characters of a training line"
-    )
-    parser.add_argument(
-        "--max-ratio", type=options.number(1, 1e6), default=9.0, help="longer side in words over shorter side"
-    )
-    parser.add_argument(
-        "--min-language",
-        type=options.number(0, 1),
-        help="least probability that a training line is in its language, by fastText's lid.176 (default: not"
-        " looked at; 0 only scores)",
-    )
-    parser.add_argument(
-        "--vectors",
-        type=options.path,
-        metavar="DIR",
-        help="vectors of the training lines of --input, by `python -m embeddings encode`; scores pairs",
-    )
-    parser.add_argument(
-        "--min-similarity",
-        type=options.number(-1, 1),
-        help="least cosine of the vectors of a training pair (default: any)",
-    )
-    parser.add_argument(
-        "--keep-duplicates", action="store_true", help="do not remove repeated training pairs"
-    )
-    parser.add_argument(
-        "--also-exclude",
-        nargs="+",
-        type=options.path,
-        default=[],
-        metavar="DIR",
-        help="remove training lines that occur in the valid and test sets of these folders, too",
-    )
-    parser.add_argument(
-        "--exclude-text",
-        nargs="+",
-        type=EXCLUDED,
-        default=[],
-        metavar="[LANG=]FILE",
-        help="remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
-        "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
-    )
-    parser.add_argument(
-        "--ignore-case",
-        action="store_true",
-        help="also remove training lines that differ from those of evaluation sets in case alone: for text "
-        "that is lower-cased later",
-    )
-    add_workers_argument(parser)
-    add_dask_argument(parser)
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
 def clean_evaluation(text: Text, output: Path | None, workers: Workers, evaluation: dict) -> dict:
@@ -388,10 +344,9 @@ def report(counts: dict[str, dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(args) -> None:
+def main(job: Cleaning) -> None:
     from command_line.outputs import write_json
 
-    job = from_arguments(Cleaning, args)
     texts = find_texts(job.input)
     job.check(texts)
     others = job.evaluation_texts(texts)
@@ -405,7 +360,7 @@ def main(args) -> None:
         reads=[*paths_of([*texts, *others]), *excluded, *vectors],
         inputs=(job.input, *job.also_exclude, *excluded),
     )
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores."))
     counts = clean(job, texts, others)

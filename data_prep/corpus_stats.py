@@ -5,15 +5,16 @@ Tokens are what spaces separate, so run it on the output of `tokenize` or `subwo
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.errors import InputError
 from command_line.figures import show_names_as_they_are
+from command_line.option_classes import option, output_folder, switch
 from command_line.outputs import atomic_path, remove_leftovers, write_json, write_text
 from command_line.progress import progress
 from command_line.spreadsheets import csv_text
-from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.texts import SPLITS, TRAIN, Text, find_texts
 
@@ -32,16 +33,15 @@ COLUMNS = (
 )
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for the tables and the plot"
-    )
-    parser.add_argument("--no-plot", action="store_true", help="write the tables only")
-    add_workers_argument(parser)
-    add_dask_argument(parser)
+@dataclass(frozen=True, kw_only=True)
+class CorpusStatsJob:
+    """What is counted."""
+
+    input: Path = option("folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files", required=True)
+    output: Path = output_folder("the tables and the plot")
+    no_plot: bool = switch("write the tables only")
+    workers: int = workers_option()
+    dask: str | None = dask_option()
 
 
 def count_lengths(block: Block) -> tuple[list[Counter], int]:
@@ -151,14 +151,14 @@ def plot(totals: dict[tuple[str, str], Counter], path: Path) -> None:
     pyplot.close(figure)
 
 
-def main(args) -> None:
-    texts = find_texts(args.input)
-    if args.input.resolve() == args.output.resolve():
-        raise InputError(f"--output {args.output}: is the input folder, expected another one")
+def main(job: CorpusStatsJob) -> None:
+    texts = find_texts(job.input)
+    if job.input.resolve() == job.output.resolve():
+        raise InputError(f"--output {job.output}: is the input folder, expected another one")
     rows: list[dict] = []
     totals: dict[tuple[str, str], Counter] = {}
     details = {}
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         for text in texts:
             sides = histograms(text, workers)
             rows += rows_of(text, sides)
@@ -166,13 +166,13 @@ def main(args) -> None:
                 totals.setdefault((text.split, language), Counter()).update(histogram)
                 details[name] = {str(size): histogram[size] for size in sorted(histogram)}
     rows += language_rows(totals)
-    remove_leftovers(args.output)
-    write_text(args.output / "corpus_stats.md", as_markdown(rows))
+    remove_leftovers(job.output)
+    write_text(job.output / "corpus_stats.md", as_markdown(rows))
     write_text(
-        args.output / "corpus_stats.csv",
+        job.output / "corpus_stats.csv",
         csv_text([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]),
     )
-    write_json(args.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})
-    if not args.no_plot:
-        plot(totals, args.output / "corpus_stats.png")
+    write_json(job.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})
+    if not job.no_plot:
+        plot(totals, job.output / "corpus_stats.png")
     print(as_markdown(rows), end="")

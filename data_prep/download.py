@@ -12,10 +12,11 @@ text of every pair of languages; an id of mtdata with @N behind it is cut to its
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, positional
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
@@ -48,72 +49,39 @@ def _list() -> str:
 __doc__ = __doc__.replace("{corpora}", _list())
 
 
-@dataclass(frozen=True)
+def _ids(split: str) -> Any:
+    """The option that takes the ids of a set."""
+    return option(f"mtdata ids for {split}; ID@N: its first N pairs", [], metavar="ID")
+
+
+@dataclass(frozen=True, kw_only=True)
 class DownloadJob:
-    """Which corpus is fetched, and from where: the options of the step.
+    """Which corpus is fetched, and from where: the options of the step."""
 
-    Attributes:
-        name: key of `CORPORA`, or `MTDATA`.
-        langs: languages; None takes all of the corpus.
-        from_folder: a local copy instead of the network, or None.
-        centric: the language of every training pair.
-        further_pairs: training pairs without it.
-        train, valid, test: ids of mtdata.
-        train_pairs: training lines of every pair of languages; None for all.
-    """
-
-    name: str
-    langs: list[str] | None
-    from_folder: Path | None
-    centric: str
-    further_pairs: list[str]
-    train: list[str]
-    valid: list[str]
-    test: list[str]
-    train_pairs: int | None
+    name: str = positional("the corpus", choices=(*CORPORA, MTDATA))
+    langs: list[str] | None = option(
+        "languages, separated by commas (default: all of the corpus)", type=LANGUAGES
+    )
+    output: Path = output_folder("the text files")
+    from_folder: Path | None = option("a local copy instead of the network", metavar="DIR")
+    centric: str = option("the language of every training pair (8.2.1: English)", "en", type=LANGUAGE)
+    further_pairs: list[str] = option(
+        "training pairs without it, of l10n: de-fr,cs-ja",
+        [],
+        type=options.items(options.split),
+        metavar="PAIR,…",
+    )
+    train: list[str] = _ids("train")
+    valid: list[str] = _ids("valid")
+    test: list[str] = _ids("test")
+    train_pairs: int | None = option(
+        "the first N training lines of every pair of languages (default: all)", metavar="N"
+    )
+    force: bool = force_switch("do it again even if it is done; verified downloads are kept")
 
     def ids(self) -> dict[str, list[str]]:
         """Split -> ids of mtdata."""
         return {split: getattr(self, split) for split in SPLITS}
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument("name", choices=(*CORPORA, MTDATA), help="the corpus")
-    parser.add_argument(
-        "--langs", type=LANGUAGES, help="languages, separated by commas (default: all of the corpus)"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for the text files"
-    )
-    parser.add_argument(
-        "--from-folder", type=options.path, metavar="DIR", help="a local copy instead of the network"
-    )
-    parser.add_argument(
-        "--centric", type=LANGUAGE, default="en", help="the language of every training pair (8.2.1: English)"
-    )
-    parser.add_argument(
-        "--further-pairs",
-        type=options.items(options.split),
-        default=[],
-        metavar="PAIR,…",
-        help="training pairs without it, of l10n: de-fr,cs-ja",
-    )
-    for split in SPLITS:
-        parser.add_argument(
-            f"--{split}",
-            nargs="+",
-            type=options.text,
-            default=[],
-            metavar="ID",
-            help=f"mtdata ids for {split}; ID@N: its first N pairs",
-        )
-    parser.add_argument(
-        "--train-pairs",
-        type=options.positive,
-        metavar="N",
-        help="the first N training lines of every pair of languages (default: all)",
-    )
-    parser.add_argument("--force", action="store_true", help="lay it out again; verified downloads are kept")
 
 
 def chosen_languages(job: DownloadJob) -> list[str]:
@@ -128,10 +96,10 @@ def chosen_languages(job: DownloadJob) -> list[str]:
             raise InputError("download mtdata: --langs is needed, for instance --langs de,en")
         return sorted(corpus.languages)
     if corpus and corpus.further_languages is not None:
-        known = sorted({*corpus.languages, *corpus.further_languages})
+        languages = sorted({*corpus.languages, *corpus.further_languages})
         for language in job.langs:
-            if language not in known:
-                raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(known)}")
+            if language not in languages:
+                raise InputError(f"--langs: {job.name} has no {language!r}; it has {', '.join(languages)}")
     return job.langs
 
 
@@ -167,7 +135,7 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
     """
     if job.further_pairs and (job.name == MTDATA or CORPORA[job.name].read_pair is None):
         raise InputError(f"--further-pairs: {job.name} has none; leave the option out")
-    found = []
+    further = []
     for entry in job.further_pairs:
         codes = entry.split("-")
         if len(set(codes)) != 2 or not set(codes) <= set(languages):
@@ -175,10 +143,10 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
                 f"--further-pairs {entry}: expected two of --langs {','.join(languages)}, for example de-fr"
             )
         pair = pair_name(*codes)
-        if job.centric in codes or pair in found:
+        if job.centric in codes or pair in further:
             raise InputError(f"--further-pairs {entry}: is trained on already; leave it out")
-        found.append(pair)
-    return found
+        further.append(pair)
+    return further
 
 
 def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
@@ -208,21 +176,20 @@ def compare_with_paper(name: str, counts: dict[str, int], train_pairs: int | Non
     """Differences from Table 7.1, or from the training pairs that were asked for, for a warning."""
     if name not in CORPORA:
         return []
-    corpus, found = CORPORA[name], []
+    corpus, differences = CORPORA[name], []
     for bitext, lines in counts.items():
         split, pair = bitext.split(".")
         expected = corpus.lines.get(split, lines)
         if split == TRAIN and train_pairs:
             expected = min(expected, train_pairs)
         if lines != expected and set(pair.split("-")) <= set(corpus.languages):
-            found.append(f"{bitext}: {lines} lines, the published corpus has {expected}")
-    return found
+            differences.append(f"{bitext}: {lines} lines, the published corpus has {expected}")
+    return differences
 
 
-def main(args) -> None:
+def main(job: DownloadJob) -> None:
     import sys
 
-    job = from_arguments(DownloadJob, args)
     languages = chosen_languages(job)
     settings = {
         "name": job.name,
@@ -233,23 +200,23 @@ def main(args) -> None:
         "train_pairs": job.train_pairs,
         **job.ids(),
     }
-    step = StepFolder(args.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
-    downloads = args.output / "downloads"
+    step = StepFolder(job.output, "download", settings, inputs=(job.from_folder,) if job.from_folder else ())
+    downloads = job.output / "downloads"
     with Source(job.from_folder, downloads) as source:
-        known = step.stamp.recorded().get("inputs", {})
-        step.stamp.inputs = source.identities(known, known if job.from_folder is None else None)
-        if step.is_complete(args.force):
+        recorded = step.stamp.recorded().get("inputs", {})
+        step.stamp.inputs = source.identities(recorded, recorded if job.from_folder is None else None)
+        if step.is_complete(job.force):
             return
         remove_leftovers(downloads)
         # What is missing fails before old files go; but for corpora of mtdata, which come one by one.
         splits = list(find_splits(job, languages, source))
         step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
         counts = {
-            f"{bitext.split}.{bitext.pair}": write_bitext(bitext, args.output, job.train_pairs)
+            f"{bitext.split}.{bitext.pair}": write_bitext(bitext, job.output, job.train_pairs)
             for bitext in splits
         }
         step.stamp.inputs = source.identities(source.asked)
     for difference in compare_with_paper(job.name, counts, job.train_pairs):
         print(f"download: {difference}", file=sys.stderr)
-    write_json(args.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
+    write_json(job.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
     step.finish()

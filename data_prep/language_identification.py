@@ -94,8 +94,8 @@ class LanguageIdentifier:
         if not any(map(str.isalpha, line)):
             return 1.0
         labels, probabilities = self._model.predict(line, k=PLACES)
-        found = dict(zip(labels, probabilities, strict=True))
-        return min(float(found.get(f"__label__{label}", 0)), 1.0)
+        by_label = dict(zip(labels, probabilities, strict=True))
+        return min(float(by_label.get(f"__label__{label}", 0)), 1.0)
 
     def _predict(self, line: str) -> tuple[str, float]:
         # fastText answers "en" to an empty line and something to digits, which would hide them in directions

@@ -133,8 +133,10 @@ def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
     if code in candidates:
         return {code}
     own = find_language(code)
-    found = {one: find_language(one) for one in candidates if same_language(one, code)}
-    likeness = {one: (each.script == own.script, each.subtag == own.subtag) for one, each in found.items()}
+    languages = {one: find_language(one) for one in candidates if same_language(one, code)}
+    likeness = {
+        one: (each.script == own.script, each.subtag == own.subtag) for one, each in languages.items()
+    }
     most = max(likeness.values(), default=None)
     return {one for one, like in likeness.items() if like == most}
 

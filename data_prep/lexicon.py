@@ -10,59 +10,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
 from command_line.lines import count_lines, read_lines
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LexiconJob:
-    """The options of the step.
+    """The options of the step."""
 
-    Attributes:
-        input: folder of words, the output of `tokenize`.
-        alignments: folder of their alignments, the output of `align`.
-        output: folder for the dictionaries.
-        translations: of a word, at most.
-        min_count: how often a word and its translation are aligned, at least.
-    """
-
-    input: Path
-    alignments: Path
-    output: Path
-    translations: int
-    min_count: int
+    input: Path = option("folder of words, the output of `tokenize`", required=True)
+    alignments: Path = option("folder of their alignments, of `align`", required=True)
+    output: Path = output_folder("dictionaries A-B.txt")
+    translations: int = option("translations of a word, at most", 3)
+    min_count: int = option("aligned word pairs that a translation needs", 2)
+    force: bool = force_switch()
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of words, the output of `tokenize`"
-    )
-    parser.add_argument(
-        "--alignments", required=True, type=options.path, help="folder of their alignments, of `align`"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for dictionaries A-B.txt"
-    )
-    parser.add_argument(
-        "--translations", type=options.positive, default=3, help="translations of a word, at most"
-    )
-    parser.add_argument(
-        "--min-count", type=options.positive, default=2, help="aligned word pairs that a translation needs"
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
-
-
-def main(args) -> None:
+def main(job: LexiconJob) -> None:
     from data_prep.alignment.job import TEXT_SUFFIX
     from data_prep.alignment.pair_counts import PairCounts
     from data_prep.formats.texts import TRAIN, find_bitexts
     from data_prep.step_folder import StepFolder
 
-    job = from_arguments(LexiconJob, args)
     training = [text for text in find_bitexts(job.input) if text.split == TRAIN]
     if not training:
         raise InputError(f"{job.input}: no training files, expected train.A-B.LANG")
@@ -74,7 +46,7 @@ def main(args) -> None:
     settings = {"translations": job.translations, "min_count": job.min_count}
     reads = [*(path for text in training for path in text.paths), *links.values()]
     step = StepFolder(job.output, "lexicon", settings, reads=reads, inputs=(job.input, job.alignments))
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     step.begin(lambda path: path.suffix == ".txt")
     for text in training:
@@ -100,9 +72,9 @@ def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str
     """
     from data_prep.alignment.links import check_range, parse_line
 
-    found, *expected = map(count_lines, (links, path_a, path_b))
-    if set(expected) != {found}:
-        raise InputError(f"{links}: {found} lines, expected {expected[0]} as in {path_a}")
+    lines, *expected = map(count_lines, (links, path_a, path_b))
+    if set(expected) != {lines}:
+        raise InputError(f"{links}: {lines} lines, expected {expected[0]} as in {path_a}")
     texts = map(read_lines, (path_a, path_b, links))
     for number, (a, b, line) in enumerate(zip(*texts, strict=True), start=1):
         words_a, words_b, spans = a.split(), b.split(), parse_line(line, links, number)
@@ -132,16 +104,16 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
     Raises:
         InputError: a line of another form, or none; names file and line.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    translations: dict[str, list[str]] = defaultdict(list)
     for number, line in enumerate(read_lines(path), start=1):
         words = line.split()
         if len(words) != 2:
             raise InputError(f"{at(path, number)}: {line[:60]!r}, expected a word and its translation")
-        if words[1] not in found[words[0]]:
-            found[words[0]].append(words[1])
-    if not found:
+        if words[1] not in translations[words[0]]:
+            translations[words[0]].append(words[1])
+    if not translations:
         raise InputError(f"{path}: no entries, expected a word and its translation per line")
-    return dict(found)
+    return dict(translations)
 
 
 def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, list[str]]]:
@@ -158,9 +130,9 @@ def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, l
             path = Path(folder) / f"{source}-{target}.txt"
             if source == target or not path.is_file():
                 continue
-            known = merged.setdefault(source, {})
+            dictionary = merged.setdefault(source, {})
             for word, translations in read_dictionary(path).items():
-                kept = known.setdefault(word, [])
+                kept = dictionary.setdefault(word, [])
                 kept += [other for other in translations if other not in kept and other != word]
     if not merged:
         raise InputError(

@@ -10,6 +10,7 @@ belong together.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from command_line import options
 from command_line.completion import check_finished, input_identities, read_settings
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, read_lines, read_parallel
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.progress import progress
 from command_line.records import check
 from data_prep.blocks import encode
@@ -40,73 +42,64 @@ SIZE = options.OptionType(
 )
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG files, cleaned"
-    )
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=options.output_folder,
-        help="folder for the folders SIZE and monolingual",
-    )
-    parser.add_argument(
-        "--sizes",
+@dataclass(frozen=True, kw_only=True)
+class LowResourceJob:
+    """What is drawn of which corpus."""
+
+    input: Path = option("folder of SPLIT.SRC-TGT.LANG files, cleaned", required=True)
+    output: Path = output_folder("the folders SIZE and monolingual")
+    sizes: list[str] = option(
+        "numbers of pairs, separated by commas (4.4.6), or all (default: 3000,10000,20000,50000)",
+        ["3000", "10000", "20000", "50000"],
         type=options.items(SIZE),
-        default="3000,10000,20000,50000",
-        help="numbers of pairs, separated by commas (4.4.6), or all",
     )
-    parser.add_argument(
-        "--first", type=options.positive, help="draw from the first lines only (ASPEC-JE: 1000000)"
-    )
-    parser.add_argument(
-        "--monolingual", type=options.path, metavar="DIR", help="text of its own for pre-training, train.LANG"
-    )
-    parser.add_argument("--seed", type=options.seed, default=1, help="of the random pairs and orders")
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+    first: int | None = option("draw from the first lines only (ASPEC-JE: 1000000)")
+    monolingual: Path | None = option("text of its own for pre-training, train.LANG", metavar="DIR")
+    seed: int = option("of the random pairs and orders", 1, type=options.seed)
+    force: bool = force_switch()
 
 
-def main(args) -> None:
-    bitexts = find_bitexts(args.input)
-    train = training_pair(args.input, bitexts)
-    sizes = {name: None if name == ALL else int(name) for name in args.sizes}
+def main(job: LowResourceJob) -> None:
+    bitexts = find_bitexts(job.input)
+    train = training_pair(job.input, bitexts)
+    sizes = {name: None if name == ALL else int(name) for name in job.sizes}
     check_parallel(bitexts)
-    lines = min(count_lines(train.paths[0]), args.first or float("inf"))
+    lines = min(count_lines(train.paths[0]), job.first or float("inf"))
     limits = {name: lines if size is None else size for name, size in sizes.items()}
     if max(limits.values()) > lines:
         raise InputError(
-            f"--sizes {','.join(args.sizes)}: found {lines} training pairs, expected at least as many"
+            f"--sizes {','.join(job.sizes)}: found {lines} training pairs, expected at least as many"
         )
-    own = monolingual_files(args.monolingual, train) if args.monolingual else None
+    own = monolingual_files(job.monolingual, train) if job.monolingual else None
     if not own and max(limits.values()) == lines:
         raise InputError(
-            f"--sizes {','.join(args.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
+            f"--sizes {','.join(job.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
         )
-    inputs = (args.input, *([args.monolingual] if own else []))  # which no output may be
-    ranks = random_ranks(lines, args.seed)
-    settings, reads = {"first": args.first, "seed": args.seed}, paths_of(bitexts)
-    folder, largest = args.output / MONOLINGUAL, max(limits.values())
+    inputs = (job.input, *([job.monolingual] if own else []))  # which no output may be
+    ranks = random_ranks(lines, job.seed)
+    settings, reads = {"first": job.first, "seed": job.seed}, paths_of(bitexts)
+    folder, largest = job.output / MONOLINGUAL, max(limits.values())
     if not own:
-        largest = max(largest, largest_of_earlier(args.output, limits, settings, train))
+        largest = max(largest, largest_of_earlier(job.output, limits, settings, train))
         if largest == lines:
-            raise InputError(f"{args.output}: has a set of all pairs, which leaves none for pre-training")
+            raise InputError(f"{job.output}: has a set of all pairs, which leaves none for pre-training")
     beyond = {} if own else {"beyond": largest}
-    of_pairs = {"normalized": is_normalized(args.input)}
-    of_both = {"normalized": of_pairs["normalized"] and (own is None or is_normalized(args.monolingual))}
+    of_pairs = {"normalized": is_normalized(job.input)}
+    of_both = {"normalized": of_pairs["normalized"] and (own is None or is_normalized(job.monolingual))}
     pretraining = StepFolder(
         folder, "low-resource", settings | beyond | of_both, [*reads, *(own or ())], inputs
     )
     for name, size in limits.items():
         drawn = settings | {"size": size} | of_pairs
-        step = StepFolder(args.output / name, "low-resource", drawn, reads, inputs)
-        if not step.is_complete(args.force):
+        step = StepFolder(job.output / name, "low-resource", drawn, reads, inputs)
+        if not step.is_complete(job.force):
             step.begin(is_corpus_file)
-            write_pairs(train, args.output / name, ranks < size)
-            copy_sets([one for one in bitexts if one.split != TRAIN], args.output / name)
+            write_pairs(train, job.output / name, ranks < size)
+            copy_sets([one for one in bitexts if one.split != TRAIN], job.output / name)
             step.finish()
-    if not pretraining.is_complete(args.force):
+    if not pretraining.is_complete(job.force):
         pretraining.begin(is_corpus_file)
-        sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, args.seed)
+        sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, job.seed)
         write_monolingual(folder, TRAIN, train.languages, sides)
         for one in bitexts:  # there may be sets of other pairs, with the same languages
             if (one.split, one.pair) == (VALID, train.pair):
@@ -130,9 +123,9 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
     for path in sorted(output.glob("*/low-resource.json")):
         if path.parent.name in (MONOLINGUAL, *limits):
             continue
-        known = read_settings(path.parent, "low-resource")
-        check(known, {"size": int}, path)
-        if {name: known.get(name) for name in settings} != settings:
+        earlier = read_settings(path.parent, "low-resource")
+        check(earlier, {"size": int}, path)
+        if {name: earlier.get(name) for name in settings} != settings:
             raise InputError(
                 f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
                 " remove it, or choose another --output"
@@ -143,7 +136,7 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
                 f"{path.parent}: was drawn from another {train.paths[0].name}, or an earlier one; remove it,"
                 " or choose another --output"
             )
-        largest = max(largest, known["size"])
+        largest = max(largest, earlier["size"])
     return largest
 
 
@@ -153,11 +146,11 @@ def training_pair(folder: Path, bitexts: list[Text]) -> Text:
     Raises:
         InputError: not exactly one training bitext.
     """
-    found = [bitext for bitext in bitexts if bitext.split == TRAIN]
-    if len(found) != 1:
-        names = ", ".join(bitext.pair for bitext in found) or "none"
+    training = [bitext for bitext in bitexts if bitext.split == TRAIN]
+    if len(training) != 1:
+        names = ", ".join(bitext.pair for bitext in training) or "none"
         raise InputError(f"{folder}: training pairs: {names}; expected exactly one language pair")
-    return found[0]
+    return training[0]
 
 
 def monolingual_files(folder: Path, train: Text) -> list[Path]:
@@ -167,15 +160,15 @@ def monolingual_files(folder: Path, train: Text) -> list[Path]:
         InputError: one is missing or empty, or the step that writes them did not finish.
     """
     check_finished(folder)
-    found = []
+    paths = []
     for language in train.languages:
         path = find_text(folder / monolingual_name(TRAIN, language))
         if path is None:
             raise InputError(f"--monolingual {folder}: no {TRAIN}.{language} in it")
         if not count_lines(path):
             raise InputError(f"{path}: is empty, expected lines of text")
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def random_ranks(lines: int, seed: int):

@@ -11,11 +11,13 @@ in the test set.
 
 import re
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import find_text, read_parallel
+from command_line.option_classes import force_switch, option, output_folder, positional
 from command_line.outputs import write_json, write_text
 from command_line.progress import progress
 from data_prep.languages import is_english
@@ -27,49 +29,40 @@ PAIR = re.compile(r"(?P<first>[a-z]{3})-(?P<second>[a-z]{3})")
 STEP = "new-tatoeba"
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "folder",
-        type=options.path,
-        metavar="DIR",
-        help="folder of PAIR/{dev,test}.{src,trg}: deu-eng/dev.src",
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for english and others"
-    )
-    parser.add_argument(
-        "--sample",
-        type=options.positive,
-        default=1000,
-        help="sentence pairs of every pair of languages (3.1)",
-    )
-    parser.add_argument("--seed", type=options.seed, default=1, help="of the draw")
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+@dataclass(frozen=True, kw_only=True)
+class NewTatoebaJob:
+    """What is drawn of which folder."""
+
+    folder: Path = positional("folder of PAIR/{dev,test}.{src,trg}: deu-eng/dev.src", metavar="DIR")
+    output: Path = output_folder("english and others")
+    sample: int = option("sentence pairs of every pair of languages (3.1)", 1000)
+    seed: int = option("of the draw", 1, type=options.seed)
+    force: bool = force_switch()
 
 
-def main(args) -> None:
-    pairs = find_pairs(args.folder)
-    settings = {"sample": args.sample, "seed": args.seed}
+def main(job: NewTatoebaJob) -> None:
+    pairs = find_pairs(job.folder)
+    settings = {"sample": job.sample, "seed": job.seed}
     for name in (ENGLISH, OTHERS):
         own = {pair: paths for pair, paths in pairs.items() if _has_english(pair) == (name == ENGLISH)}
         reads = [path for paths in own.values() for path in paths]
-        step = StepFolder(args.output / name, STEP, settings, reads, inputs=(args.folder,))
+        step = StepFolder(job.output / name, STEP, settings, reads, inputs=(job.folder,))
         if not own and step.stamp.was_begun():
             raise InputError(
-                f"{args.output / name}: is of another folder, and {args.folder} has no such pairs; remove it,"
+                f"{job.output / name}: is of another folder, and {job.folder} has no such pairs; remove it,"
                 " or choose another --output"
             )
-        if not own or step.is_complete(args.force):
+        if not own or step.is_complete(job.force):
             continue
         step.begin(lambda path: path.name == INDICES or path.name.startswith("tatoeba."))
         drawn = {}
         for pair, paths in progress(own.items(), len(own), name, "pair"):
-            if chosen := sample(paths, args.sample, args.seed, pair):
+            if chosen := sample(paths, job.sample, job.seed, pair):
                 drawn[pair] = chosen[0]
-                write_pair(args.output / name, pair, chosen[1])
-        write_json(args.output / name / INDICES, {**settings, "pairs": drawn})
+                write_pair(job.output / name, pair, chosen[1])
+        write_json(job.output / name / INDICES, {**settings, "pairs": drawn})
         step.finish()
-        print(f"{name}: {len(drawn)} of {len(own)} pairs of languages have {args.sample} sentences")
+        print(f"{name}: {len(drawn)} of {len(own)} pairs of languages have {job.sample} sentences")
 
 
 def find_pairs(folder: Path) -> dict[str, list[Path]]:
@@ -78,7 +71,7 @@ def find_pairs(folder: Path) -> dict[str, list[Path]]:
     Raises:
         InputError: there are none, or a side of a set is missing.
     """
-    found: dict[str, list[Path]] = {}
+    sides_of_pairs: dict[str, list[Path]] = {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         pair = PAIR.fullmatch(place.name)
         if not (place.is_dir() and pair) or pair["first"] == pair["second"]:
@@ -89,10 +82,10 @@ def find_pairs(folder: Path) -> dict[str, list[Path]]:
                 for side, path in zip(SIDES, sides, strict=True):
                     if path is None:
                         raise InputError(f"{place}/{name}.{side}: no such file, but its other side is there")
-                found.setdefault(place.name, []).extend(sides)
-    if not found:
+                sides_of_pairs.setdefault(place.name, []).extend(sides)
+    if not sides_of_pairs:
         raise InputError(f"{folder}: no files PAIR/test.src; expected the folder of the Tatoeba Challenge")
-    return found
+    return sides_of_pairs
 
 
 def sample(

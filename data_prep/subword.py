@@ -21,7 +21,6 @@ from collections import Counter
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
 from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, make_workers
@@ -51,7 +50,6 @@ from data_prep.subword_options import (
     PRETRAINED_MODEL,
     TYPES,
     SubwordJob,
-    add_arguments,  # noqa: F401 (a step's options are found in its module)
     completed,
 )
 from data_prep.tokenizers import DEFAULT, LOWERCASE, UNSPLIT
@@ -109,9 +107,9 @@ def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[st
     Raises:
         InputError: words where such a tokenizer reads raw text.
     """
-    known = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
+    recorded = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
     raw = type_name == TRANSFORMERS
-    names = {language: known.get(language, "raw" if raw else "none") for language in languages}
+    names = {language: recorded.get(language, "raw" if raw else "none") for language in languages}
     for language, name in names.items() if raw else ():
         if name.removesuffix(LOWERCASE) not in UNSPLIT:
             raise InputError(
@@ -128,15 +126,15 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
     Raises:
         InputError: the model knows a language in another form, so that its units would be none of its words.
     """
-    found = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
+    tokenizers = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
     of_model = read_record(job.dictionary_from, "subword")["tokenizers"]
     expected = {language: of_model[language] for language in languages if language in of_model}
     for language, name in expected.items():
-        if found.get(language, name) != name:
+        if tokenizers.get(language, name) != name:
             choices = " ".join(f"{code}={each.removesuffix(LOWERCASE)}" for code, each in expected.items())
             case = f"with{'' if name.endswith(LOWERCASE) else 'out'} --lowercase"
             raise InputError(
-                f"{job.input}: {language} is tokenized by {found[language]}, but that of"
+                f"{job.input}: {language} is tokenized by {tokenizers[language]}, but that of"
                 f" {job.dictionary_from} by {name}; run `tokenize` with --tokenizer {choices}, {case}"
             )
 
@@ -206,8 +204,8 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
         symbols = list(counts)
     kept = Counter({unit: counts[unit] for unit in symbols if counts[unit] >= job.min_count})
     size = write_dictionary(path, dictionary_lines(kept, job.min_count)) + len(SPECIAL_SYMBOLS)
-    known = sum(kept.values()) / max(1, sum(counts.values()))
-    print(size_in_words(job, size, len(symbols), len(kept), known))
+    share = sum(kept.values()) / max(1, sum(counts.values()))
+    print(size_in_words(job, size, len(symbols), len(kept), share))
 
 
 def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: float) -> str:
@@ -242,8 +240,8 @@ def apply(path: Path, output: Path, type_name: str, model: Path | None, workers:
             stream.write(text)
 
 
-def main(args) -> None:
-    job = completed(from_arguments(SubwordJob, args))
+def main(options: SubwordJob) -> None:
+    job = completed(options)
     texts = find_texts(job.input)
     languages = languages_of(texts)
     settings = learning_settings(job)
@@ -257,7 +255,7 @@ def main(args) -> None:
     reads = [*paths_of(texts), *given_files(job, file_name)]
     settings["normalized"] = is_normalized(job.input)
     step = StepFolder(job.output, "subword", settings, reads=reads, inputs=[job.input, *given])
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     check_parallel(texts)
     training = [text for text in texts if text.split == TRAIN]
@@ -265,7 +263,7 @@ def main(args) -> None:
         raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
     step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
     model = job.output / file_name if file_name else None
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         make_model(job, paths_of(training), model, workers)
         for text in texts:
             for path, output in zip(text.paths, text.outputs(job.output), strict=True):

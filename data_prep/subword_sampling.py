@@ -66,8 +66,8 @@ class BytePairDropout:
         text = text_of_pairs(units)
         if UNKNOWN in units or self._plain.segment_tokens([text]) != units:
             return units
-        found = self._drawn.segment_tokens([text], self.dropout)
-        return found if all(unit in self.known for unit in found) else units
+        drawn = self._drawn.segment_tokens([text], self.dropout)
+        return drawn if all(unit in self.known for unit in drawn) else units
 
 
 def words_of_pairs(units: Sequence[str]) -> Iterator[list[str]]:
@@ -125,10 +125,10 @@ class SentencePieceSampling:
     def _sampled(self, text: str, seed: int) -> list[str]:
         """The library seeds its generator once per thread, so that a draw has a thread of its own."""
         self._set_seed(seed % 2**32)
-        found: list[str] = []
+        sampled: list[str] = []
 
         def sample() -> None:
-            found.extend(
+            sampled.extend(
                 self._model.encode(
                     text, out_type=str, enable_sampling=True, alpha=self.alpha, nbest_size=self.nbest
                 )
@@ -137,7 +137,7 @@ class SentencePieceSampling:
         thread = threading.Thread(target=sample)
         thread.start()
         thread.join()
-        return found
+        return sampled
 
 
 def words_of_pieces(units: Sequence[str]) -> list[list[str]]:

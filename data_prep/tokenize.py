@@ -7,17 +7,16 @@ lower case (2.3.2). Every file comes out with as many lines as it had, in the sa
 many of the lines come back from their words.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from command_line import options
+from command_line.option_classes import force_switch, option, output_folder, switch
 from command_line.progress import progress
-from command_line.workers import Workers, add_dask_argument, add_workers_argument, make_workers
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import Block, encode, read_blocks
 from data_prep.formats.texts import (
     check_parallel,
@@ -41,26 +40,22 @@ CHECKED_LINES = 1_000  # of every block, whether they come back: Moses' detokeni
 EXPECTED_PERCENTAGE = 99  # of lines that come back; below it there is a warning
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--input", required=True, type=options.path, help="folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for the tokenized files"
-    )
-    parser.add_argument(
-        "--tokenizer",
-        nargs="+",
-        type=options.text,
-        default=[],
-        metavar="[LANG=]NAME",
-        help=f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all; none:"
+@dataclass(frozen=True, kw_only=True)
+class TokenizeJob:
+    """What is tokenized, and how."""
+
+    input: Path = option("folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files", required=True)
+    output: Path = output_folder("the tokenized files")
+    tokenizer: list[str] = option(
+        f"NAME is one of {', '.join(TOKENIZERS)}; for one language or, without LANG=, for all; none:"
         " words are separated by spaces; raw: the line with its spaces, for tokenizers of transformers",
+        [],
+        metavar="[LANG=]NAME",
     )
-    parser.add_argument("--lowercase", action="store_true", help="words in lower case (2.3.2)")
-    add_workers_argument(parser)
-    add_dask_argument(parser)
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+    lowercase: bool = switch("words in lower case (2.3.2)")
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
 
 class TokenizedBlock(NamedTuple):
@@ -118,27 +113,27 @@ def show_round_trips(trips: dict[str, RoundTrips], names: dict[str, str]) -> Non
             )
 
 
-def main(args) -> None:
-    texts = find_texts(args.input)
-    names = choose_tokenizers(languages_of(texts), args.tokenizer, args.lowercase)
+def main(job: TokenizeJob) -> None:
+    texts = find_texts(job.input)
+    names = choose_tokenizers(languages_of(texts), job.tokenizer, job.lowercase)
     step = StepFolder(
-        args.output,
+        job.output,
         "tokenize",
-        {"tokenizers": names, "normalized": is_normalized(args.input)},
+        {"tokenizers": names, "normalized": is_normalized(job.input)},
         reads=paths_of(texts),
-        inputs=(args.input,),
+        inputs=(job.input,),
     )
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     for language, name in names.items():
         make_tokenizer(name, language)  # what is not installed fails now, not after an hour
     check_parallel(texts)
     step.begin(is_corpus_file)
     trips: dict[str, RoundTrips] = defaultdict(RoundTrips)
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         for text in texts:
             for path, output, language in zip(
-                text.paths, text.outputs(args.output), text.languages, strict=True
+                text.paths, text.outputs(job.output), text.languages, strict=True
             ):
                 of_file = tokenize_file(path, output, (names[language], language), workers)
                 trips[language].add(of_file)

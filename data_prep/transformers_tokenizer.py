@@ -89,8 +89,8 @@ class TransformersTokenizer:
         if self._controls.isdisjoint(ids):
             return ids
         unknown = self.special[UNKNOWN]
-        known = [unknown if number in self._controls else number for number in ids]
-        return [number for number in known if number is not None]
+        allowed = [unknown if number in self._controls else number for number in ids]
+        return [number for number in allowed if number is not None]
 
     def segment(self, line: str) -> str:
         return " ".join(map(self._symbols.__getitem__, self.ids(line)))

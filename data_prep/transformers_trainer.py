@@ -33,13 +33,13 @@ class Diverged(InputError):
 
 def last_state(folder: Path) -> str | None:
     """The trainer's newest state that was written to its end; removes the others."""
-    found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
+    states = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
     whole = None
-    for update in sorted(found, reverse=True):
-        if whole is None and _is_whole(found[update]):
-            whole = str(found[update])
+    for update in sorted(states, reverse=True):
+        if whole is None and _is_whole(states[update]):
+            whole = str(states[update])
         else:
-            shutil.rmtree(found[update])
+            shutil.rmtree(states[update])
     return whole
 
 

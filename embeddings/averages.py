@@ -29,8 +29,8 @@ def averages(directions: Mapping, similarities: list[str], groups: Mapping[str, 
 def by_pair(directions: Mapping) -> dict[str, list[dict]]:
     """Pair of languages, in the order of the alphabet -> what was measured of its directions."""
     pairs: dict[str, list[dict]] = {}
-    for name, found in directions.items():
-        pairs.setdefault("-".join(sorted(name.split("-"))), []).append(found)
+    for name, measured in directions.items():
+        pairs.setdefault("-".join(sorted(name.split("-"))), []).append(measured)
     return pairs
 
 
@@ -45,15 +45,15 @@ def averages_by_direction(
     pivot = pivot_of(directions)
     if pivot is None:
         return None
-    found: dict = {"pivot": pivot}
+    averages_of_sides: dict = {"pivot": pivot}
     for side, place in ((FROM, 0), (TO, 1)):
         chosen = {name: each for name, each in directions.items() if name.split("-")[place] == pivot}
 
         def values(similarity: str, chosen: dict = chosen) -> dict[str, float]:
             return {name: each[similarity]["p_at_1"] for name, each in chosen.items()}
 
-        found[side] = _averages(values, similarities, groups)
-    return found
+        averages_of_sides[side] = _averages(values, similarities, groups)
+    return averages_of_sides
 
 
 def pivot_of(directions: Collection[str]) -> str | None:

@@ -14,19 +14,16 @@ dual-pivot transfer (Tien and Steinert-Threlkeld 2022, 6.4, Table 6).
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import find_text
+from command_line.measurements import Measured
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
-from command_line.provenance import versions
 from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE_CODE
-from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from embeddings.mine import KIND, described, scored
+from embeddings.mine import KIND, about, counts, described, scored
 from embeddings.mined_texts import PairLists, Side, pairs_of, read_gold, read_side
 from embeddings.search.bucc import Ranking, Scheme
 from embeddings.search.mining import MinedPairs, Mining, mine
@@ -94,18 +91,18 @@ class Job:
 
     def _file(self, pair: str, part: str, ending: str, needed: bool = True) -> Path | None:
         name = f"{pair}.{part}.{ending}"
-        found = find_text(self.folder / name) or find_text(self.folder / pair / name)
-        if found is None and needed:
+        path = find_text(self.folder / name) or find_text(self.folder / pair / name)
+        if path is None and needed:
             raise InputError(f"{self.folder / name}: no such file, nor below {pair}; expected that of BUCC")
-        return found
+        return path
 
     def parts(self) -> list[str]:
         return list(dict.fromkeys([self.tuned, self.tested]))
 
     def files(self) -> list[Path]:
         every = [(pair, part) for pair in self.pairs for part in self.parts()]
-        found = [path for one in every for path in [*self.texts(*one), self.gold(*one)]]
-        return [path for path in found if path]
+        paths = [path for one in every for path in [*self.texts(*one), self.gold(*one)]]
+        return [path for path in paths if path]
 
 
 def _languages(pair: str) -> list[str]:
@@ -149,50 +146,35 @@ class Mined:
     found: MinedPairs
 
 
-def measure(job: Job, output: Path, lists: PairLists) -> dict:
+def measure(job: Job, output: Path, lists: PairLists) -> Measured:
     """A run per pair of languages, part and scheme of thresholds, for all of which a part is mined once."""
     encoder = job.encoder.load()
-    found = {(pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()}
-    rankings = {pair: _ranking(found[pair, job.tuned]) for pair in job.pairs}
-    runs = [
-        {"system": encoder.system, **_cut(job, scheme, rankings, pair, part, mined, output, lists)}
-        for scheme in job.schemes()
-        for (pair, part), mined in found.items()
-    ]
-    return {
-        **described_encoder(encoder),
-        "runs": runs,
-        "versions": versions("torch", "numpy", "faiss-cpu"),
+    mined_parts = {
+        (pair, part): mine_part(job, encoder, pair, part) for pair in job.pairs for part in job.parts()
     }
+    rankings = {pair: _ranking(mined_parts[pair, job.tuned]) for pair in job.pairs}
+    measured = Measured(about=about(encoder))
+    for scheme in job.schemes():
+        for (pair, part), mined in mined_parts.items():
+            run = {
+                "dataset": f"BUCC {scheme.title(pair, part)}",
+                **described(encoder, job.mining),
+                "threshold_from": f"{job.tuned}, {scheme.origin or pair}",
+            }
+            file = output / scheme.file_name(pair, part)
+            measured.add(run, _cut(scheme.threshold(rankings, pair), mined, file, lists))
+    return measured
 
 
-def _cut(
-    job: Job,
-    scheme: Scheme,
-    rankings: dict[str, Ranking],
-    pair: str,
-    part: str,
-    mined: Mined,
-    output: Path,
-    lists: PairLists,
-) -> dict:
-    """What reaches the threshold, kept for its file and described."""
-    threshold = scheme.threshold(rankings, pair)
+def _cut(threshold: float, mined: Mined, file: Path, lists: PairLists) -> list[dict]:
+    """Rows of what reaches the threshold, which is kept for its file."""
     kept = mined.found.reaching(threshold)
     pairs = pairs_of(mined.sides, mined.found.first[:kept], mined.found.second[:kept])
-    lists.add(output / scheme.file_name(pair, part), mined.found.scores[:kept], pairs)
-    origin = f"{job.tuned}, {scheme.origin or pair}"
-    return {
-        "dataset": f"BUCC {scheme.title(pair, part)}",
-        **described(job.mining),
-        "selection": job.mining.selection,
-        "sentences": [len(side.rows) for side in mined.sides],
-        "lines": [len(side.text) for side in mined.sides],
-        "pairs": kept,
-        "threshold": threshold if np.isfinite(threshold) else None,
-        "without_neighbourhood": mined.found.without_neighbourhood,
-        "bucc": None if mined.gold is None else scored(mined.found.pairs(kept), mined.gold, origin),
-    }
+    lists.add(file, mined.found.scores[:kept], pairs)
+    scores = scored(mined.found.pairs(kept), mined.gold)
+    return counts(
+        mined.sides, kept, threshold, without_neighbourhood=mined.found.without_neighbourhood, **scores
+    )
 
 
 def _ranking(mined: Mined) -> Ranking:

@@ -11,14 +11,11 @@ The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for 
 DIR/calibration.json has P@1 of all, and of the encoder before training. A training that was killed goes on.
 """
 
-import shutil
-
 from command_line.completion import Stamp
 from command_line.option_classes import by_name
-from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed, versions
-from command_line.trainings import begin_training, check_one_process
-from embeddings.calibration.options import ENCODER, KIND, STATE, Calibration
+from command_line.trainings import TrainingFolder, check_one_process
+from embeddings.calibration.options import ENCODER, KIND, Calibration
 from embeddings.encoders.options import EncoderOptions
 from embeddings.parallel_validation import SCORE, texts_of
 from embeddings.test_sets import read_sides
@@ -30,14 +27,13 @@ def main(job: Calibration) -> None:
     pairs = job.validation.pairs()
     inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(job.output)]
     stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    if not stamp.is_current(job.force):
-        calibrate(job, pairs, stamp, inputs, job.output, job.force)
-    if (job.output / STATE).exists():  # also of a run that was killed at its very end
-        shutil.rmtree(job.output / STATE)
+    folder = TrainingFolder(stamp, f"{ENCODER}*", job.force)
+    if not folder.is_complete():
+        calibrate(job, pairs, inputs, folder)
     print(job.output / ENCODER)
 
 
-def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder, force: bool) -> None:
+def calibrate(job: Calibration, pairs: list, inputs: list, folder: TrainingFolder) -> None:
     """Train from the beginning, or from the last state. Nothing is written before all has been read."""
     from data_prep.model_folders.libraries import reading
     from embeddings.calibration.examples import Course, read_inferences, read_rated
@@ -54,12 +50,12 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
     torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use
     model = load_encoder(job)
     course = Course(inferences, rated, job.nli_epochs, job.sts_epochs, job.batch_size, job.seed)
-    begin_training(stamp, folder, STATE, f"{ENCODER}*", force)
-    checkpoints = train(job, folder, model, course, pairs)
+    folder.begin()
+    checkpoints = train(job, job.output, model, course, pairs)
     record = {
         "format": 1,
         "kind": KIND,
-        "settings": stamp.settings,
+        "settings": folder.stamp.settings,
         "examples": {"nli": len(inferences), "sts": len(rated)},
         "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
         "before": checkpoints[0],
@@ -69,6 +65,4 @@ def calibrate(job: Calibration, pairs: list, stamp: Stamp, inputs: list, folder,
         "command": command_typed("embeddings"),
         "versions": versions("torch", "transformers", "sentence-transformers", "accelerate"),
     }
-    write_json(folder / f"{KIND}.json", record)
-    files = [path for one in folder.glob(f"{ENCODER}*") for path in one.rglob("*") if path.is_file()]
-    stamp.finish([folder / f"{KIND}.json", *files])
+    folder.finish(f"{KIND}.json", record)

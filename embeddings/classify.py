@@ -16,6 +16,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError, at
+from command_line.measurements import Measured, numbers
 from command_line.numbers import natural
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.progress import progress
@@ -132,8 +133,8 @@ def main(job: Classification) -> None:
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def measure(job: Classification) -> dict:
-    """Accuracy in per cent of every direction, mean and deviation over the runs."""
+def measure(job: Classification) -> Measured:
+    """Accuracy in per cent of every direction and initialization."""
     parts = {key: job.read(key[1], path) for key, path in job.files().items()}
     check_labels(job, parts)
     encoder = job.encoder.load()
@@ -142,27 +143,35 @@ def measure(job: Classification) -> dict:
         for key, part in progress(parts.items(), len(parts), "encode", "file")
     }
     labels = {key: np.array(part.labels) for key, part in parts.items()}
-    directions: dict[str, list[float]] = {}
+    rows = []
     for language in job.taught:
         pairs = [(vectors[language, part], labels[language, part]) for part in (TRAIN, VALID)]
         seeds = range(1, job.runs + 1)
         classify = teach(job.perceptron, *pairs, seeds, f"teach with {language}")
         for other in job.languages:
             right = classify(vectors[other, TEST]) == labels[other, TEST]
-            directions[f"{language}-{other}"] = (100 * right.mean(axis=1)).tolist()
+            for seed, hits in zip(seeds, right, strict=True):
+                accuracy = {"accuracy": 100 * hits.mean()}
+                rows += numbers(accuracy, direction=f"{language}-{other}", repeat=seed)
+    for language in job.languages:
+        tested = labels[language, TEST]
+        rows += [
+            row
+            for taught in job.taught
+            for row in numbers({"lines": len(tested)}, direction=f"{taught}-{language}")
+        ]
+    rows += numbers({"classes": len(set(labels[job.taught[0], TRAIN]))})
     run = {
         "system": encoder.system,
         "dataset": job.name,
-        "classes": len(set(labels[job.taught[0], TRAIN])),
         "train_examples": {language: len(labels[language, TRAIN]) for language in job.taught},
         "hyperparameters": {**vars(job.perceptron), "runs": job.runs},
-        "directions": {name: described(runs) for name, runs in directions.items()},
     }
-    return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "scikit-learn"),
-    }
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scikit-learn")}
+    )
+    measured.add(run, rows)
+    return measured
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
@@ -171,17 +180,11 @@ def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> Non
     Raises:
         InputError: a label that is not in the training part of the first language, or only one label.
     """
-    known = parts[job.taught[0], TRAIN]
-    labels = set(known.labels)
+    taught = parts[job.taught[0], TRAIN]
+    labels = set(taught.labels)
     if len(labels) < 2:
-        raise InputError(f"{known.path}: only the label {known.labels[0]!r:.40}; expected at least two")
+        raise InputError(f"{taught.path}: only the label {taught.labels[0]!r:.40}; expected at least two")
     for part in parts.values():
         for number, label in zip(part.lines, part.labels, strict=True):
             if label not in labels:
-                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {known.path}")
-
-
-def described(runs: list[float]) -> dict:
-    """Mean and sample standard deviation; no deviation of one run."""
-    deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else None
-    return {"accuracy": float(np.mean(runs)), "deviation": deviation, "accuracies": runs}
+                raise InputError(f"{at(part.path, number)}: label {label!r:.40} is not in {taught.path}")

@@ -36,7 +36,7 @@ from data_prep.formats.vectors import (
     record_path,
     step_name,
 )
-from embeddings.encode_data import NAME, SPLIT, DataEncoding, DataOptions, store_vectors
+from embeddings.encode_data import DataEncoding, DataOptions, store_vectors
 from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
 from embeddings.encoders.described import warn_of_cut
@@ -87,19 +87,11 @@ def main(job: Encoding) -> None:
         encode_texts(job)
         return
     check_data_options(job)
-    data = job.of_data
     encoding = DataEncoding(
-        data=data.data,
-        split=data.split or [SPLIT],
-        pairs=data.pairs,
-        name=data.name or NAME,
-        text=data.text,
-        encoder=job.encoder,
-        normalize=job.normalize,
-        dtype=job.dtype,
+        **vars(job.of_data), encoder=job.encoder, normalize=job.normalize, dtype=job.dtype
     )
-    if data.layer_sums:
-        store_layer_sums(encoding, data.max_tokens or LONGEST, job.force)
+    if encoding.layer_sums:
+        store_layer_sums(encoding, encoding.max_tokens or LONGEST, job.force)
     else:
         store_vectors(encoding, job.force)
 

@@ -81,24 +81,24 @@ class DataOptions:
         " --max-source-positions of the training (default: 120)"
     )
 
+    @property
+    def sets(self) -> list[str]:
+        return self.split or [SPLIT]
+
+    @property
+    def teacher(self) -> str:
+        """Its name, in the names of the files."""
+        return self.name or NAME
+
 
 @dataclass(frozen=True, kw_only=True)
-class DataEncoding:
+class DataEncoding(DataOptions):
     """What to encode, and how.
 
     Attributes:
-        split: names of sets.
-        pairs: of languages; None for all, and for monolingual texts.
-        name: of the teacher, in the names of the files.
-        text: folder of the raw text behind the binarized one; None for what lies in the binarized folder.
         dtype: of the numbers on disk.
     """
 
-    data: Path
-    split: list[str]
-    pairs: list[str] | None
-    name: str
-    text: Path | None
     encoder: EncoderOptions
     normalize: bool
     dtype: str
@@ -106,10 +106,10 @@ class DataEncoding:
 
 def store_vectors(job: DataEncoding, force: bool) -> None:
     """Store the vectors of all sentences of a job's sets."""
-    todo = [prefix for split in job.split for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
+    todo = [prefix for split in job.sets for prefix in of_pairs(bitext_prefixes(job.data, split), job)]
     reader = Reader.of(job, job.encoder.load())
     for prefix in todo:
-        output = vectors_path(prefix, job.name)
+        output = vectors_path(prefix, job.teacher)
         encode_sentences(job, reader, prefix, output, force)
         print(output)
 
@@ -127,12 +127,12 @@ def of_pairs(prefixes: Sequence[Path], job: DataEncoding) -> list[Path]:
         by_pair.setdefault(frozenset(prefix.name.split(".")[1].split("-")), []).append(prefix)
     chosen: list[Path] = []
     for pair in job.pairs:
-        found = by_pair.get(frozenset(pair.split("-")))
-        if not found:
+        prefixes_of_pair = by_pair.get(frozenset(pair.split("-")))
+        if not prefixes_of_pair:
             raise InputError(
                 f"--pairs {pair}: {job.data} has no such pair in {prefixes[0].name.split('.')[0]}"
             )
-        chosen += found
+        chosen += prefixes_of_pair
     return chosen
 
 
@@ -211,8 +211,8 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
     if raw is None:
         parts, named = sentence_windows(sentences), data_path(prefix)
     else:
-        if (found := count_lines(raw)) != len(sentences):
-            raise InputError(f"{raw}: {found} lines, but {data_path(prefix)} has {len(sentences)} sentences")
+        if (lines := count_lines(raw)) != len(sentences):
+            raise InputError(f"{raw}: {lines} lines, but {data_path(prefix)} has {len(sentences)} sentences")
         parts, named = windows.windows(raw), raw
 
     def encode(start: int, window: Sequence) -> np.ndarray:

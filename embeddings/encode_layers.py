@@ -33,10 +33,10 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
     if job.text or job.normalize:
         option = "--text" if job.text else "--normalize"
         raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
-    todo = [prefix for split in job.split for prefix in of_pairs(text_prefixes(job.data, split), job)]
+    todo = [prefix for split in job.sets for prefix in of_pairs(text_prefixes(job.data, split), job)]
     reader = LayerReader.load(job.encoder, job.data, longest)
     for prefix in todo:
-        sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.name)
+        sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.teacher)
         description = {
             "encoder": reader.record,
             "text": sentences_identity(prefix),
@@ -133,15 +133,15 @@ class LayerReader:
         eos, pad = self.encoder.dictionary.eos(), self.encoder.dictionary.pad()
         self.cut += sum(len(sentence) > self.longest for sentence in window)
         rows = [cut(np.asarray(sentence), self.longest, eos) for sentence in window]
-        found = np.zeros((len(rows), self.layers, self.record["width"]), dtype=np.float32)
+        sums = np.zeros((len(rows), self.layers, self.record["width"]), dtype=np.float32)
         with torch.inference_mode():
             for some in batches(list(map(len, rows)), self.options.batch_tokens):
                 tokens = pad_right([rows[row] for row in some], pad).to(self.options.device())
-                found[some] = self.encoder.sums_of_layers(tokens).float().cpu().numpy()
-        found = found.reshape(len(rows), -1)
-        if not np.isfinite(found).all():
-            raise NotFinite(self.record["name"], int((~np.isfinite(found).all(axis=1)).argmax()))
-        return found
+                sums[some] = self.encoder.sums_of_layers(tokens).float().cpu().numpy()
+        sums = sums.reshape(len(rows), -1)
+        if not np.isfinite(sums).all():
+            raise NotFinite(self.record["name"], int((~np.isfinite(sums).all(axis=1)).argmax()))
+        return sums
 
 
 def _of_checkpoint(options: EncoderOptions, data: Path):

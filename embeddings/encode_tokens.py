@@ -62,10 +62,10 @@ def _states(encoder: SentenceEncoder, path: Path, language: str | None, lines: i
     )
     for start, window in parts:
         try:
-            found = encoder.encode_tokens(window, language)
+            tokens = encoder.encode_tokens(window, language)
         except NotFinite as error:
             raise InputError(
                 f"{at(path, start + error.row + 1)}: a state is NaN or infinite; expected an encoder whose"
                 " training converged, or --precision float32"
             ) from None
-        yield start, found.states, found.special
+        yield start, tokens.states, tokens.special

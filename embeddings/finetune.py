@@ -11,22 +11,19 @@ what every checkpoint reached in validation, and the best one in the test. A tra
 with other --test files the same model is tested again.
 """
 
-import shutil
 from pathlib import Path
 
 from command_line.completion import Stamp
 from command_line.option_classes import by_name
-from command_line.outputs import write_json
 from command_line.provenance import versions
 from command_line.records import read_json
 from command_line.result_file import write_result
-from command_line.trainings import begin_training, check_one_process
+from command_line.trainings import TrainingFolder, check_one_process
 from data_prep.model_folders.identity import files_of as checksums_of
 from embeddings.encoders.options import EncoderOptions, kind_of
 from embeddings.finetuning.options import (
     KIND,
     MODEL,
-    STATE,
     Finetuning,
     Training,
     files_of,
@@ -55,22 +52,20 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
     encoders = [EncoderOptions(one).files(folder) for one in (job.model, job.pooler) if one]
     inputs = [*texts, *(path for files in encoders for path in files)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
-    if not stamp.is_current(force):
-        train, valid = read_files(job.what, job.train), read_files(job.what, job.valid or ())
-        for pair in pairs:
-            read_sides(pair)
-        from data_prep.model_folders.libraries import reading
+    training = TrainingFolder(stamp, MODEL, force)
+    if training.is_complete():
+        return
+    train, valid = read_files(job.what, job.train), read_files(job.what, job.valid or ())
+    for pair in pairs:
+        read_sides(pair)
+    from data_prep.model_folders.libraries import reading
 
-        with reading(job.model, "transformers"):
-            from embeddings.finetuning.training import Learner
-        learner = Learner(job, train, valid, tests)
-        begin_training(stamp, folder, STATE, MODEL, force)
-        (folder / f"{KIND}.json").unlink(missing_ok=True)  # of a model that is no more
-        checkpoints = learner.train(folder)
-        write_json(folder / LEARNED, learned(job, learner, checkpoints))
-        stamp.finish([folder / LEARNED, *(path for path in (folder / MODEL).rglob("*") if path.is_file())])
-    if (folder / STATE).exists():  # also of a run that was killed at its very end
-        shutil.rmtree(folder / STATE)
+    with reading(job.model, "transformers"):
+        from embeddings.finetuning.training import Learner
+    learner = Learner(job, train, valid, tests)
+    training.begin()
+    (folder / f"{KIND}.json").unlink(missing_ok=True)  # of a model that is no more
+    training.finish(LEARNED, learned(job, learner, learner.train(folder)))
 
 
 def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
@@ -93,7 +88,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
     from embeddings.finetuning.training import tested
 
     training = job.training
-    found = tested(training, folder / MODEL, tests)
+    results = tested(training, folder / MODEL, tests)
     learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
@@ -104,7 +99,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "train_examples": learned_from["examples"],
         "code_switching": bool(training.code_switching),
         "hyperparameters": training.settings,
-        **found,
+        **results,
     }
     encoder = {
         "name": job.encoder,

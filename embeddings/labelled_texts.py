@@ -122,16 +122,16 @@ def read_reviews_xml(path: Path) -> Part:
 
 def _items(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Line and fields of every `<item>`."""
-    parser, names, found = expat.ParserCreate(), [], []
+    parser, names, items = expat.ParserCreate(), [], []
 
     def begin(name: str, attributes: dict) -> None:
         names.append(name)
         if name == "item":
-            found.append((parser.CurrentLineNumber, {}))
+            items.append((parser.CurrentLineNumber, {}))
 
     def text(words: str) -> None:
         if "item" in names[:-1]:
-            fields = found[-1][1]
+            fields = items[-1][1]
             name = names[names.index("item") + 1]
             fields[name] = fields.get(name, "") + words
 
@@ -152,7 +152,7 @@ def _items(path: Path) -> list[tuple[int, dict[str, str]]]:
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise InputError(f"{at(path, error.lineno)}: not XML: {reason}; expected <item> elements") from None
-    return found
+    return items
 
 
 def read_reviews_json(path: Path) -> Part:
@@ -238,7 +238,7 @@ def find_part(folder: Path, layout: Layout, *which: str) -> Path:
         InputError: it is not there.
     """
     path = folder / layout.file(*which)
-    found = find_text(path)
-    if found is None:
+    part = find_text(path)
+    if part is None:
         raise InputError(f"{path}: no such file; expected the corpus in the layout that --layout names")
-    return found
+    return part

@@ -17,6 +17,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.provenance import versions
 from command_line.result_file import write_result
@@ -87,26 +88,58 @@ def main(job: Job) -> None:
     )
 
 
-def measure(job: Job, output: Path, pairs: PairLists) -> dict:
-    """Mine or score, keep the pairs, which belong in the file `output`, and describe them."""
+def measure(job: Job, output: Path, pairs: PairLists) -> Measured:
+    """Mine or score, keep the pairs, which belong in the file `output`, and count them."""
     encoder = job.encoder.load()
-    found = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
-    run = {
-        "system": encoder.system,
-        "dataset": job.name,
-        **described(job.mining),
-        **found,
-    }
+    rows = (score_lines if job.line_by_line else mine_texts)(job, encoder, output, pairs)
+    run = {"dataset": job.name, **described(encoder, job.mining)}
+    if job.gold:
+        run["threshold_from"] = "this text" if job.threshold is None else "given"
+    measured = Measured(about=about(encoder))
+    measured.add(run, rows)
+    return measured
+
+
+def about(encoder: SentenceEncoder) -> dict:
+    """What a result says of all its runs, when all is encoded."""
+    return described_encoder(encoder) | {"versions": versions("torch", "numpy", "faiss-cpu")}
+
+
+def described(encoder: SentenceEncoder, mining: Mining) -> dict:
+    """What a run says of the encoder, and of how pairs were scored. By other scores than the ratio of cosines
+    an encoder is another system, whose name says so.
+    """
+    how = asdict(mining.rescoring)
+    ways = [how["rescore"] or f"margin {mining.margin}"]
+    if how["normalize"] is not None:
+        ways.append(f"alpha {how['normalize']:g}")
+    name = encoder.system["name"]
+    if ways != [f"margin {Mining.margin}"]:
+        name += f" ({', '.join(ways)})"
     return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "faiss-cpu"),
+        "system": encoder.system | {"name": name},
+        "margin": mining.margin,
+        "neighbours": mining.neighbours,
+        "selection": mining.selection,
+        **how,
     }
 
 
-def described(mining: Mining) -> dict:
-    """What results say of how pairs were scored."""
-    return {"margin": mining.margin, "neighbours": mining.neighbours, **asdict(mining.rescoring)}
+def counts(sides: list[Side], pairs: int, threshold: float | None, **others: float | None) -> list[dict]:
+    """Rows of what was mined: lines and different sentences of both texts, and the pairs that are kept.
+
+    Args:
+        threshold: that they reach; infinite where no pair does.
+        others: further numbers of the pairs, by their measures.
+    """
+    rows = [
+        row
+        for part, side in zip(("first", "second"), sides, strict=True)
+        for row in numbers({"lines": len(side.text), "sentences": len(side.rows)}, part=part)
+    ]
+    if threshold is not None and not np.isfinite(threshold):
+        threshold = None
+    return rows + numbers({"pairs": pairs, "threshold": threshold, **others})
 
 
 def languages(job: Job) -> tuple[str | None, str | None]:
@@ -116,8 +149,8 @@ def languages(job: Job) -> tuple[str | None, str | None]:
     )
 
 
-def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
-    """Pairs of two monolingual texts, and their F1 where gold pairs are known."""
+def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> list[dict]:
+    """Rows of the pairs of two monolingual texts, and their F1 where gold pairs are known."""
     sides = [read_side(path, job.identifiers) for path in (job.first, job.second)]
     gold = read_gold(job.gold, *sides) if job.gold else None
     texts = [(side.sentences, language) for side, language in zip(sides, languages(job), strict=True)]
@@ -128,48 +161,40 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
         threshold = best_threshold(Ranking(mined.scores, mined.pairs(), gold))
     kept = mined.reaching(threshold)
     pairs.add(output, mined.scores[:kept], pairs_of(sides, mined.first[:kept], mined.second[:kept]))
-    return {
-        "selection": job.mining.selection,
-        "sentences": [len(side.rows) for side in sides],
-        "lines": [len(side.text) for side in sides],
-        "pairs": kept,
-        "threshold": threshold if threshold is not None and np.isfinite(threshold) else None,
-        "without_neighbourhood": mined.without_neighbourhood,
-        "bucc": None
-        if gold is None
-        else scored(mined.pairs(kept), gold, "this text" if job.threshold is None else "given"),
-    }
+    scores = scored(mined.pairs(kept), gold)
+    return counts(sides, kept, threshold, without_neighbourhood=mined.without_neighbourhood, **scores)
 
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
     """Of the different sentences of both sides."""
-    found = []
+    vectors = []
     names = ("--source-language", "--target-language")
     for side, language, name in zip(sides, languages(job), names, strict=True):
         with of_text(side.path, name):
-            found.append(
+            vectors.append(
                 encoder.encode(side.sentences, language)
                 if job.identifiers  # vectors of the file would be of its lines, identifiers included
                 else encoder.encode_lines(side.path, side.rows, side.sentences, language)
             )
-    return found
+    return vectors
 
 
-def scored(pairs, gold, threshold_from: str) -> dict:
-    """Precision, recall and F1 of the pairs that reach a threshold, and where that is from."""
-    found = f1_score(pairs, gold)
+def scored(pairs, gold) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs that reach a threshold; nothing without gold pairs."""
+    if gold is None:
+        return {}
+    score = f1_score(pairs, gold)
     return {
         "gold_pairs": len(gold),
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
-        "threshold_from": threshold_from,
+        "precision": score.precision,
+        "recall": score.recall,
+        "f1": score.f1,
     }
 
 
-def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> dict:
-    """The margin of every line of a parallel text, among the different sentences of both sides; kept are
-    those that reach the threshold.
+def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLists) -> list[dict]:
+    """Rows of the pairs of a parallel text that are kept: those whose margin, among the different sentences
+    of both sides, reaches the threshold.
     """
     sides = [read_side(path, identifiers=False) for path in (job.first, job.second)]
     first, second = (side.text for side in sides)
@@ -182,9 +207,4 @@ def score_lines(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairLis
     scores = score_pairs(*vectors_of(job, encoder, sides), job.mining, places)
     rows = np.flatnonzero(reached(scores, job.threshold))
     pairs.add(output, scores[rows], zip(lines_at(first, rows), lines_at(second, rows), strict=True))
-    return {
-        "sentences": [len(side.rows) for side in sides],
-        "lines": [len(first), len(second)],
-        "pairs": len(rows),
-        "threshold": job.threshold,
-    }
+    return counts(sides, len(rows), job.threshold)

@@ -57,7 +57,7 @@ def measure(job: Job) -> dict:
             encoder, job.candidates, "--candidates-language", job.candidates_language, 1
         )
     cosines, rows = _neighbours(vectors, candidates, job)
-    found = [
+    sentences = [
         {
             "sentence": query,
             "neighbours": [
@@ -67,7 +67,7 @@ def measure(job: Job) -> dict:
         }
         for query, near, similar in zip(queries, rows, cosines, strict=True)
     ]
-    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": found}
+    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": sentences}
     return {
         **described_encoder(encoder),
         "runs": [run],
@@ -105,9 +105,9 @@ def printed(record: dict) -> list[str]:
     """A line per sentence, and one, indented, per neighbour: cosine, number of the line, sentence."""
     lines = []
     for run in record["runs"]:
-        for found in run["sentences"]:
-            lines.append(found["sentence"])
+        for entry in run["sentences"]:
+            lines.append(entry["sentence"])
             lines += [
-                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in found["neighbours"]
+                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in entry["neighbours"]
             ]
     return lines

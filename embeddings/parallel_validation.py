@@ -63,7 +63,7 @@ def texts_of(pairs: list[ParallelFiles]) -> list[Path]:
 
 def retrieval(encoder: SentenceEncoder, pairs: list[ParallelFiles]) -> dict:
     """P@1 of both directions by cosine, and its mean over all pairs."""
-    found = []
+    results = []
     for pair in pairs:
         texts = read_sides(pair)
         vectors = [
@@ -74,5 +74,5 @@ def retrieval(encoder: SentenceEncoder, pairs: list[ParallelFiles]) -> dict:
             precision(each.retrieve(COSINE), side).by_number
             for each, side in ((near, texts[1]), (near.reversed(), texts[0]))
         ]
-        found.append({"files": [str(path) for path in pair.paths], SCORE: hits})
-    return {SCORE: float(np.mean([each[SCORE] for each in found])), "pairs": found}
+        results.append({"files": [str(path) for path in pair.paths], SCORE: hits})
+    return {SCORE: float(np.mean([each[SCORE] for each in results])), "pairs": results}

@@ -25,15 +25,15 @@ def hits(queries: np.ndarray, keys: np.ndarray, gold: np.ndarray | None = None) 
     Returns:
         n numbers from 0 to 1; their mean is P@1.
     """
-    found = np.empty(len(queries))
+    shares = np.empty(len(queries))
     for start in range(0, len(queries), ROWS):
         cosines = queries[start : start + ROWS] @ keys.T
         numbers = np.arange(start, start + len(cosines))
         right = np.arange(len(keys)) == numbers[:, None] if gold is None else gold[numbers]
         # Equal vectors have equal products only up to rounding, which depends on the place in the block.
         nearest = cosines >= cosines.max(axis=1, keepdims=True) - 1e-6
-        found[numbers] = (nearest & right).sum(axis=1) / nearest.sum(axis=1)
-    return found
+        shares[numbers] = (nearest & right).sum(axis=1) / nearest.sum(axis=1)
+    return shares
 
 
 def both_ways(batches: Iterable[tuple[np.ndarray, ...]]) -> float:

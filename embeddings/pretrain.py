@@ -7,21 +7,19 @@ complete encoder of transformers, with the loss and the accuracy of held-out lin
 validation.json. A training that was killed goes on.
 """
 
-import shutil
 from pathlib import Path
 
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import by_name
-from command_line.outputs import scratch_folder, write_json
+from command_line.outputs import scratch_folder
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
-from command_line.trainings import begin_training, check_one_process, check_training
+from command_line.trainings import TrainingFolder, check_one_process
 from data_prep.formats.texts import TRAIN, VALID, find_texts
 from data_prep.transformers_tokenizer import tokenizer_files
 from embeddings.pretraining.options import (
     KIND,
-    STATE,
     VALIDATION,
     Pretraining,
     encoder_folder,
@@ -38,11 +36,10 @@ def main(job: Pretraining) -> None:
     if job.tokenizer and job.tokenizer.is_dir():
         inputs += tokenizer_files(job.tokenizer)
     stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    if not stamp.is_current(job.force):
-        pretrain(job, texts, stamp, job.output, job.force)
-        finish(job, stamp, job.output)
-    if (job.output / STATE).exists():  # also of a run that was killed at its very end
-        shutil.rmtree(job.output / STATE)
+    folder = TrainingFolder(stamp, "update-*", job.force)
+    if not folder.is_complete():
+        pretrain(job, texts, folder)
+        folder.finish(f"{KIND}.json", describe(job, folder))
     print(encoder_folder(job.output, job.updates))
 
 
@@ -52,32 +49,29 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
     Raises:
         InputError: a language lacks one.
     """
-    found = {(text.split, text.pair): text.paths[0] for text in find_texts(job.text) if not text.is_bitext}
+    paths = {(text.split, text.pair): text.paths[0] for text in find_texts(job.text) if not text.is_bitext}
     for language in job.languages:
         for split in (TRAIN, VALID):
-            if (split, language) not in found:
+            if (split, language) not in paths:
                 raise InputError(
                     f"{job.text}: no {split}.{language}; expected monolingual text of all of --languages"
                 )
-    return {language: (found[TRAIN, language], found[VALID, language]) for language in job.languages}
+    return {language: (paths[TRAIN, language], paths[VALID, language]) for language in job.languages}
 
 
-def pretrain(
-    job: Pretraining, texts: dict[str, tuple[Path, Path]], stamp: Stamp, folder: Path, force: bool
-) -> None:
+def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: TrainingFolder) -> None:
     """Train from the beginning, or from the last state. Nothing is removed before all has been read."""
-    result = folder, STATE, "update-*", force
-    goes_on = check_training(stamp, *result)
+    goes_on = folder.goes_on()
     from data_prep.model_folders.libraries import reading
 
-    with reading(folder, "transformers"):
+    with reading(job.output, "transformers"):
         from embeddings.pretraining.examples import Batches, Masking, read_examples
         from embeddings.pretraining.model import new_model
         from embeddings.pretraining.training import train
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with scratch_folder(folder) as scratch:
-        learned = (folder / STATE if goes_on else scratch) / TOKENIZER
+    job.output.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(job.output) as scratch:
+        learned = (folder.state if goes_on else scratch) / TOKENIZER
         tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], learned)
         longest = job.network.max_length
         languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
@@ -87,12 +81,12 @@ def pretrain(
         }
         number = job.updates * job.batches_per_update
         batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
-        begin_training(stamp, *result)
+        folder.begin()
         if not (goes_on or job.tokenizer):
-            learned.rename(folder / STATE / TOKENIZER)
+            learned.rename(folder.state / TOKENIZER)
     masking = Masking(tokenizer, job.mask_rate, job.seed)
     model = new_model(job.network, tokenizer, job.seed)
-    train(job, folder, model, tokenizer, batches, masking, held_out)
+    train(job, job.output, model, tokenizer, batches, masking, held_out)
 
 
 def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
@@ -116,18 +110,15 @@ def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
     return load_tokenizer(learned, longest)
 
 
-def finish(job: Pretraining, stamp: Stamp, folder: Path) -> None:
-    """Write the record of the training; from here on nothing is needed to go on."""
+def describe(job: Pretraining, folder: TrainingFolder) -> dict:
+    """The record of the training."""
     kept = sorted({*range(job.save_updates, job.updates, job.save_updates), job.updates})
-    folders = [encoder_folder(folder, update) for update in kept]
-    record = {
+    folders = [encoder_folder(job.output, update) for update in kept]
+    return {
         "format": 1,
         "kind": KIND,
-        "settings": stamp.settings,
+        "settings": folder.stamp.settings,
         "encoders": [{"folder": one.name} | read_json(one / VALIDATION) for one in folders],
         "command": command_typed("embeddings"),
         "versions": versions("torch", "transformers", "accelerate", "tokenizers"),
     }
-    write_json(folder / f"{KIND}.json", record)
-    files = [path for one in folders for path in one.iterdir()]
-    stamp.finish([folder / f"{KIND}.json", *files])

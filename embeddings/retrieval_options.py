@@ -153,11 +153,11 @@ class Retrieval:
         there = {language for pair in pairs for language in pair.languages}
         meant: set[str] = set()
         for language in self.languages:
-            if not (found := usual_names(language, there)):
+            if not (names := usual_names(language, there)):
                 raise InputError(
                     f"--languages {language}: not in {self.name}; there are {', '.join(sorted(there))}"
                 )
-            meant |= found
+            meant |= names
         common = {self.pivot} if self.pivot else set.intersection(*(set(pair.languages) for pair in pairs))
         chosen = [pair for pair in pairs if common | meant >= set(pair.languages)]
         if not chosen:

@@ -24,7 +24,7 @@ def stored_candidates(job: Retrieval, encoder: SentenceEncoder) -> StoredVectors
     """
     if job.candidate_vectors is None:
         return None
-    stored = StoredVectors.load(job.candidate_vectors, "--candidate-vectors")
+    stored = StoredVectors.of_folder(job.candidate_vectors, "--candidate-vectors")
     stored.check_encoder(encoder)
     return stored
 
@@ -70,10 +70,10 @@ class Sides:
         rows = rows_of(lines)
         if _is_part(lines):
             return encoder.encode_lines(path, rows, lines, language)
-        known = id(encoder), path
-        if known not in self._known:
-            self._known[known] = encoder.encode_lines(path, rows, lines, language)
-        return self._known[known]
+        key = id(encoder), path
+        if key not in self._known:
+            self._known[key] = encoder.encode_lines(path, rows, lines, language)
+        return self._known[key]
 
     def tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
         """The states of the tokens of a text; of the last few texts they are kept."""
@@ -87,10 +87,10 @@ class Sides:
 
     def _encoded_tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
         """Of a whole text, with its vectors, unless they are known or stored."""
-        known = id(self.encoder), path
-        if known in self._known or not isinstance(self.encoder, TokenEncoder):
+        key = id(self.encoder), path
+        if key in self._known or not isinstance(self.encoder, TokenEncoder):
             return self.encoder.encode_tokens(lines, language)
-        self._known[known], tokens = self.encoder.encode_with_tokens(lines, language)
+        self._known[key], tokens = self.encoder.encode_with_tokens(lines, language)
         return tokens
 
     def candidates(self, path: Path, lines: Sequence[str], language: str):

@@ -94,7 +94,7 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
     texts = read_sides(pair)
     arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
     scores = score(job, sides, *arguments) if job.scored else {}
-    found, near = {}, None
+    measured, near = {}, None
     for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
         name = f"{queries[2]}-{candidates[2]}"
         rows = _queries(job, len(queries[1]), seed=place)
@@ -107,13 +107,13 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
                 near.reversed() if turned else Neighbourhoods.of(chosen, vectors, job.neighbours, job.search)
             )
         best = {name: (each.T if place else each)[rows].argmax(axis=1) for name, each in scores.items()}
-        found[name] = {
+        measured[name] = {
             "queries": len(rows),
             "candidates": len(lines),
             "texts_sha256": _checksum(some_lines(queries[1], rows), lines),
             **_direction(job, chosen, vectors, lines, rows, further, near, best),
         }
-    return found
+    return measured
 
 
 def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFiles]) -> Iterator[tuple]:
@@ -122,8 +122,8 @@ def vectors_of_directions(job: Retrieval, sides: Sides, pairs: list[ParallelFile
         arguments = list(zip(pair.paths, read_sides(pair), pair.languages, strict=True))
         for place, (queries, candidates) in enumerate((arguments, arguments[::-1])):
             rows = _queries(job, len(queries[1]), seed=place)
-            found, _ = sides.candidates(*candidates)
-            yield some_of(sides.vectors(*queries), rows), found, rows
+            vectors, _ = sides.candidates(*candidates)
+            yield some_of(sides.vectors(*queries), rows), vectors, rows
 
 
 def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str, np.ndarray]:
@@ -138,13 +138,13 @@ def score(job: Retrieval, sides: Sides, first: tuple, second: tuple) -> dict[str
         plain[BERT_SCORE] = bert_scores(
             *(sides.tokens(*side) for side in (first, second)), job.without_specials
         )
-    found = dict(plain)
+    scores = dict(plain)
     if job.normalize is not None:
         if COSINE in job.similarity:
             plain[COSINE] = cosines(*(in_memory(sides.vectors(*side)) for side in (first, second)))
         for name, each in plain.items():
-            found[f"{name}{NORMALIZED}"] = without_popularity(each, job.normalize, job.normalize_batch)
-    return found
+            scores[f"{name}{NORMALIZED}"] = without_popularity(each, job.normalize, job.normalize_batch)
+    return scores
 
 
 def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
@@ -186,8 +186,8 @@ def _direction(
             "hits": packed(of.hits),
         }
         if distractors.changes:
-            right, found = ([texts[row] for row in each] for each in (gold, rows))
-            measured[similarity]["errors_by_type"] = distractors.errors_by_type(found, right)
+            right, retrieved = ([texts[row] for row in each] for each in (gold, rows))
+            measured[similarity]["errors_by_type"] = distractors.errors_by_type(retrieved, right)
     return measured
 
 

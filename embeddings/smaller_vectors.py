@@ -44,8 +44,8 @@ class SmallerVectors:
             if asked > width:
                 raise InputError(f"--widths {asked}: vectors have {width} numbers; expected at most as many")
         widths = self.widths or [width] * bool(self.vectors)
-        found = [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
-        for how in found:
+        compressions = [Compression(kind, asked) for asked in widths for kind in self.vectors or [FLOAT32]]
+        for how in compressions:
             if not candidates.are_floats and how.numbers != candidates:
                 raise InputError(
                     f"--vectors {how.kind}: {how.width} numbers of vectors that are stored as"
@@ -57,7 +57,7 @@ class SmallerVectors:
                     f"--vectors {how.kind}: rescoring compares queries in float32, and these are stored as"
                     f" {queries.dtype}; give the encoder as --model and these as --candidate-vectors"
                 )
-        return found
+        return compressions
 
     def measure(self, queries: Numbers, candidates: Numbers, directions: Directions) -> dict[str, dict]:
         """ "binary, 64 numbers" -> bytes of a vector, and P@1, the mean over directions.
@@ -66,11 +66,11 @@ class SmallerVectors:
             queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
-        found = {}
+        measured = {}
         for how in self.compressions(queries, candidates):
             values = [
                 (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
-            found[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
-        return found
+            measured[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
+        return measured

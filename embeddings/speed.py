@@ -13,6 +13,7 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.progress import progress
 from command_line.provenance import versions
@@ -69,7 +70,7 @@ def main(job: Job) -> None:
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def measure(job: Job) -> dict:
+def measure(job: Job) -> Measured:
     """A run per encoder.
 
     Raises:
@@ -85,23 +86,24 @@ def measure(job: Job) -> dict:
     encoders = [job.options(*one).load() for one in job.encoders]
     with of_text(job.text, "--language"):
         seconds = take_turns(encoders, lines, job.language or language_in_name(job.text), job.rounds)
-    runs = [
-        {
-            "system": encoder.system,
-            "dataset": job.dataset or job.text.name,
+    measured = Measured(
+        about={
+            "encoders": [encoder.record() for encoder in encoders],
+            "threads": torch.get_num_threads(),
+            "versions": versions("torch", "numpy"),
+        }
+    )
+    for encoder, own in zip(encoders, seconds, strict=True):
+        rates = {
             "lines": len(lines),
-            "seconds": own,
             "lines_per_second": len(lines) / statistics.median(own),
             "ratio": statistics.median(first / one for first, one in zip(seconds[0], own, strict=True)),
         }
-        for encoder, own in zip(encoders, seconds, strict=True)
-    ]
-    return {
-        "encoders": [encoder.record() for encoder in encoders],
-        "threads": torch.get_num_threads(),
-        "runs": runs,
-        "versions": versions("torch", "numpy"),
-    }
+        rows = [row for turn, one in enumerate(own) for row in numbers({"seconds": one}, repeat=turn)]
+        measured.add(
+            {"system": encoder.system, "dataset": job.dataset or job.text.name}, numbers(rates) + rows
+        )
+    return measured
 
 
 def take_turns(

@@ -18,6 +18,7 @@ import numpy as np
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines, uncompressed_name
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.outputs import checksum
 from command_line.progress import progress
@@ -129,7 +130,7 @@ def main(job: Similarity) -> None:
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
 
-def measure(job: Similarity) -> dict:
+def measure(job: Similarity) -> Measured:
     """Correlations per file, and per ordered pair of languages where they are crossed."""
     pairs: dict[tuple[str, str], RatedPairs] = {}
     for path in job.files:
@@ -152,17 +153,18 @@ def measure(job: Similarity) -> dict:
     }
     found = {
         _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
-        | {"texts_sha256": checksum(each.path)}
         for languages, each in pairs.items()
     }
     for one, other in permutations(alone, 2) if job.crossed else ():
         crossed = cosines(vectors[one, one][0], vectors[other, other][1])
         found[_title(one, other)] = correlations(crossed, alone[one].ratings)
-    return {
-        **described_encoder(encoder),
-        "runs": [{"system": encoder.system, "dataset": job.dataset, "languages": found}],
-        "versions": versions("torch", "numpy", "scipy"),
-    }
+    texts = {_title(*languages): checksum(each.path) for languages, each in pairs.items()}
+    measured = Measured(about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")})
+    measured.add(
+        {"system": encoder.system, "dataset": job.dataset, "texts": texts},
+        [row for direction, values in found.items() for row in numbers(values, direction=direction)],
+    )
+    return measured
 
 
 def _check_crossed(pairs: dict[tuple[str, str], RatedPairs], alone: dict[str, RatedPairs]) -> None:
@@ -205,14 +207,14 @@ def check_row_parallel(pairs: list[RatedPairs]) -> None:
             )
 
 
-def correlations(cosines: np.ndarray, ratings: np.ndarray) -> dict:
-    """In per cent; 0 where all cosines are equal."""
+def correlations(cosines: np.ndarray, ratings: np.ndarray) -> dict[str, float]:
+    """Number of pairs ("lines"), and correlations in per cent; 0 where all cosines are equal."""
     from scipy.stats import pearsonr, spearmanr
 
     if np.ptp(cosines) == 0:
-        return {"pairs": len(ratings), "spearman": 0.0, "pearson": 0.0}
+        return {"lines": len(ratings), "spearman": 0.0, "pearson": 0.0}
     return {
-        "pairs": len(ratings),
+        "lines": len(ratings),
         "spearman": 100 * float(spearmanr(cosines, ratings).statistic),
         "pearson": 100 * float(pearsonr(cosines, ratings).statistic),
     }

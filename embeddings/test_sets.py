@@ -69,13 +69,13 @@ def tatoeba(folder: Path) -> list[ParallelFiles]:
     Raises:
         InputError: no such files, or one without its other.
     """
-    found: dict[str, dict[str, Path]] = {}
+    files_of_pairs: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.glob("tatoeba.*")):
         if match := _TATOEBA.fullmatch(path.name):
-            found.setdefault(match["pair"], {})[match["language"]] = path
-    if not found:
+            files_of_pairs.setdefault(match["pair"], {})[match["language"]] = path
+    if not files_of_pairs:
         raise InputError(f"{folder}: no files tatoeba.XXX-eng.XXX; expected the folder v1 of LASER's Tatoeba")
-    for pair, files in found.items():
+    for pair, files in files_of_pairs.items():
         for language in pair.split("-"):
             if language not in files:
                 raise InputError(
@@ -83,7 +83,7 @@ def tatoeba(folder: Path) -> list[ParallelFiles]:
                 )
     return [
         ParallelFiles((first, second), (files[first], files[second]))
-        for pair, files in found.items()
+        for pair, files in files_of_pairs.items()
         for first, second in [pair.split("-")]
     ]
 

@@ -7,10 +7,8 @@ removes tables and plots that an earlier report wrote there and this one does no
 Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
 """
 
-import importlib
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from command_line import options
@@ -18,57 +16,13 @@ from command_line.lines import read_lines
 from command_line.outputs import remove_leftovers, write_text
 from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
-from eval.probes import PROBES
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.pages import html, markdown
+from eval.reporting.shown import add_unlike_argument, kinds, sections_of
 from eval.results.result_set import ResultSet
-
-# Kind of result file, and where the function `section(results) -> Section` is that shows it: MODULE, or
-# MODULE:FUNCTION for one of another name.
-TRANSLATIONS = (
-    ("scores", "eval.reporting.sections.summary"),
-    ("scores", "eval.reporting.sections.off_target"),
-    ("off-target", PROBES["off-target"].module),
-    ("comparison", "eval.reporting.sections.significance"),
-    ("scores", "eval.reporting.sections.directions"),
-    ("scores", "eval.reporting.sections.indicators"),
-    ("scores", "eval.reporting.sections.on_target"),
-    ("adequacy", "eval.probes.adequacy"),
-)
-_TASKS = "eval.reporting.sections.sentence_tasks"
-SENTENCE_ENCODERS = (  # what `python -m embeddings` has measured
-    ("sentence-retrieval", "eval.reporting.sections.sentence_retrieval"),
-    ("sentence-retrieval", "eval.reporting.sections.dual_pivot"),
-    ("sentence-retrieval", "eval.reporting.sections.encoder_sizes"),
-    ("sentence-retrieval", "eval.reporting.sections.distillation"),
-    ("data-size", PROBES["data-size"].module),
-    ("encoding-speed", "eval.reporting.sections.encoder_sizes:speed"),
-    ("neighbours", f"{_TASKS}:neighbours"),
-    ("mining", f"{_TASKS}:mining"),
-    ("classification", f"{_TASKS}:classification"),
-    ("sts", f"{_TASKS}:sts"),
-    ("finetuning", f"{_TASKS}:finetuning"),
-    ("transfer", PROBES["transfer"].module),
-)
-SOURCES = (("scores", "eval.reporting.sections.provenance"),)
 
 FILES = "files.txt"  # the tables and plots of a report: those that the next one does not write are removed
 _EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.png)")
-
-
-def sections() -> list[tuple[str, str]]:
-    """Kind of result file and place of every section, in the order of the report: how systems translate, what
-    probes found, what sentence encoders are good for, where the numbers come from.
-    """
-    probes = [(probe.kind, probe.module) for probe in PROBES.values() if probe.kind]
-    placed = [*TRANSLATIONS, *SENTENCE_ENCODERS]
-    return [*TRANSLATIONS, *(one for one in probes if one not in placed), *SENTENCE_ENCODERS, *SOURCES]
-
-
-def section_of(place: str) -> Callable:
-    """The function that makes a section."""
-    module, _, function = place.partition(":")
-    return getattr(importlib.import_module(module), function or "section")
 
 
 def add_arguments(parser) -> None:
@@ -97,26 +51,25 @@ def add_arguments(parser) -> None:
         help="in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
         " (Tatoeba: English): from it, or to it (default: the mean of both)",
     )
+    add_unlike_argument(parser)
 
 
 def main(args) -> None:
-    write_report(args.results, args.title, Path(args.output), args.similarity, args.direction)
+    shown = {name: getattr(args, name) for name in ("similarity", "direction", "allow_unlike")}
+    write_report(args.results, args.title, Path(args.output), **shown)
     print(Path(args.output) / "report.html")
 
 
-def write_report(
-    files, title: str, output: Path, similarity: str | None = None, direction: str | None = None
-) -> None:
+def write_report(files, title: str, output: Path, **shown) -> None:
     """Write the report of result files, or of folders with them, into a folder.
 
     Args:
-        similarity, direction: of retrieval; see `ResultSet`.
+        shown: what of the results; fields of `ResultSet`.
 
     Raises:
         InputError: a file is of no known kind, or files do not belong together.
     """
-    known = sections()
-    results = ResultSet.load(files, dict.fromkeys(kind for kind, _ in known), similarity, direction)
+    results = ResultSet.load(files, kinds(), **shown)
     results.check_checkpoints()
     for scores, checkpoint in results.overwritten():
         print(
@@ -129,17 +82,16 @@ def write_report(
             f"warning: {result}: was made from an earlier {file}; make it again to report on that one",
             file=sys.stderr,
         )
-    shown = [section_of(place)(results) for kind, place in known if results.of_kind(kind)]
-    shown = [section for section in shown if section.exhibits]
+    sections = sections_of(results)
     for folder in (output, output / "tables", output / "plots"):
         remove_leftovers(folder)
-    files = exhibit_files(shown, output / "tables", output / "plots")
+    files = exhibit_files(sections, output / "tables", output / "plots")
     names = {str(file.relative_to(output)) for file in files}
     before = _listed(output)
     _write_list(output, before | names)  # first, so that a killed report leaves nothing that is not listed
     write_exhibits(files)
-    write_text(output / "report.md", markdown(title, shown))
-    write_text(output / "report.html", html(title, shown))
+    write_text(output / "report.md", markdown(title, sections))
+    write_text(output / "report.html", html(title, sections))
     for name in before - names:
         (output / name).unlink(missing_ok=True)
     _write_list(output, names)

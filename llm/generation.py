@@ -48,29 +48,29 @@ class Answers:
             journal: of finished batches, which are not done again.
             task: what is being done, for the progress.
         """
-        known = {
+        answers = {
             prompt: text
             for entry in journal.entries
             if entry["task"] == task
             for prompt, text in entry["answers"]
         }
         tokens = {prompt: self._tokens(prompt) for prompt in dict.fromkeys(prompts)}  # known ones are counted
-        asked = [prompt for prompt in tokens if prompt not in known]
+        asked = [prompt for prompt in tokens if prompt not in answers]
         asked.sort(key=lambda prompt: -len(tokens[prompt]))
         size = self.search.batch_sentences
         batches = [asked[start : start + size] for start in range(0, len(asked), size)]
         for batch in progress(batches, len(asked), task, "sentence", size=len):
-            found = self._answer([tokens[prompt] for prompt in batch])
-            journal.add({"task": task, "answers": list(zip(batch, found, strict=True))})
-            known |= dict(zip(batch, found, strict=True))
-        return [known[prompt] for prompt in prompts]
+            new = self._answer([tokens[prompt] for prompt in batch])
+            journal.add({"task": task, "answers": list(zip(batch, new, strict=True))})
+            answers |= dict(zip(batch, new, strict=True))
+        return [answers[prompt] for prompt in prompts]
 
     def _tokens(self, prompt: str) -> list[int]:
         if self.is_chat:
             whole = self.tokenizer(prompt, add_special_tokens=False, split_special_tokens=False)["input_ids"]
         else:
-            found = self.tokenizer(prompt, return_special_tokens_mask=True)
-            whole = found["input_ids"][: text_end(found["special_tokens_mask"])]  # as in tuning
+            encoded = self.tokenizer(prompt, return_special_tokens_mask=True)
+            whole = encoded["input_ids"][: text_end(encoded["special_tokens_mask"])]  # as in tuning
         if len(whole) > self.search.max_input:
             self.cut.add(prompt)
         return whole[: self.search.max_input]
@@ -125,10 +125,10 @@ class _BehindFirstLine(StoppingCriteria):
         self.answers, self.begin, self.line_ends = answers, begin, sorted(answers.line_ends)
 
     def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs) -> Tensor:
-        found = input_ids[:, self.begin :]
-        ends = torch.isin(found[:, -1], torch.tensor(self.line_ends, device=found.device))
+        generated = input_ids[:, self.begin :]
+        ends = torch.isin(generated[:, -1], torch.tensor(self.line_ends, device=generated.device))
         if ends.any():  # of few tokens; only lines with something in them count, whatever they are made of
-            texts = self.answers.texts(found[ends])
+            texts = self.answers.texts(generated[ends])
             has_line = [bool(first_line(text.rpartition("\n")[0])) for text in texts]
-            ends[ends.clone()] = torch.tensor(has_line, device=found.device)
+            ends[ends.clone()] = torch.tensor(has_line, device=generated.device)
         return ends

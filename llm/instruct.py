@@ -137,11 +137,11 @@ def bitexts_of(job: InstructionJob) -> list[Text]:
     Raises:
         InputError: there is no training text.
     """
-    found = [bitext for bitext in find_bitexts(job.text) if bitext.split != TEST]
-    trained = {bitext.pair for bitext in found if bitext.split == TRAIN}
+    bitexts = [bitext for bitext in find_bitexts(job.text) if bitext.split != TEST]
+    trained = {bitext.pair for bitext in bitexts if bitext.split == TRAIN}
     if not trained:
         raise InputError(f"{job.text}: no training text, expected files train.A-B.LANG")
-    return [bitext for bitext in found if bitext.pair in trained]
+    return [bitext for bitext in bitexts if bitext.pair in trained]
 
 
 def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
@@ -177,15 +177,15 @@ def files_of(job: InstructionJob, bitexts: Iterable[Text]) -> dict[Text, list[Pa
     words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
     files = {}
     for bitext in bitexts:
-        found = words.get((bitext.split, bitext.pair))
-        if found is None:
+        paths = words.get((bitext.split, bitext.pair))
+        if paths is None:
             raise InputError(
                 f"{job.words}: no {bitext.split} text of {bitext.pair}, expected that of {job.text}"
             )
         links = job.alignments / f"{bitext.split}.{bitext.pair}{TEXT_SUFFIX}"
         if not links.is_file():
             raise InputError(f"{links}: no such file; expected the output of `python -m data_prep align`")
-        files[bitext] = [*bitext.paths, *found, links]
+        files[bitext] = [*bitext.paths, *paths, links]
     return files
 
 
@@ -261,10 +261,10 @@ def read_sides(
             for code, text in zip(bitext.languages, texts, strict=True)
         ]
         if words_and_links:
-            for side, found in zip(
+            for side, more in zip(
                 sides, _aligned(job, texts, words_and_links, block.paths, number), strict=True
             ):
-                side |= found
+                side |= more
         yield number, (Side(**sides[0]), Side(**sides[1]))
 
 

@@ -121,9 +121,9 @@ class PromptedModel:
 
     def files(self) -> list[Path]:
         """The files that its output depends on."""
-        found = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
+        records = [path for path in (self.tuned and self.tuned / TUNING,) if path and path.is_file()]
         adapter = check_adapter(self.adapter).paths() if self.adapter else []
-        return [*found, *model_files(self.weights), *adapter]
+        return [*records, *model_files(self.weights), *adapter]
 
     def load(self):
         """The model in evaluation mode on its device, and its tokenizer.

@@ -53,10 +53,10 @@ class Extraction:
         Raises:
             InputError: there is no such set.
         """
-        found = source_files(self.data / "text", self.split)
-        if not found:
+        texts = source_files(self.data / "text", self.split)
+        if not texts:
             raise InputError(f"{self.data / 'text'}: no {self.split} set")
-        return found
+        return texts
 
 
 def main(job: Extraction) -> None:
@@ -152,13 +152,14 @@ def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction
 
 def say_skipped(skipped: dict[Direction, int], split: str) -> None:
     """A line on standard error if there are some."""
-    if found := [
+    if counts := [
         f"{count:,} of {'-'.join(pair)}"
         for pair, count in skipped.items()
         if count and pair == tuple(sorted(pair))
     ]:
         print(
-            f"states: {split} lines that are empty on a side are skipped: {', '.join(found)}", file=sys.stderr
+            f"states: {split} lines that are empty on a side are skipped: {', '.join(counts)}",
+            file=sys.stderr,
         )
 
 

@@ -80,20 +80,20 @@ class PromptedJob:
             InputError: there is no such set, or a direction without one is asked for, or one that is not
                 translated through the pivot; or the pivot is neither a language of the sets nor a taught one.
         """
-        found, taught = self.sets, self.model.taught()
-        known = {language for direction in (*found, *taught) for language in direction}
-        if self.pivot and found and self.pivot not in known:
+        sets, taught = self.sets, self.model.taught()
+        languages = {language for direction in (*sets, *taught) for language in direction}
+        if self.pivot and sets and self.pivot not in languages:
             raise InputError(
                 f"--pivot: {self.pivot!r} is no language of the {self.split} sets of {self.text}, nor taught:"
-                f" {', '.join(sorted(known))}"
+                f" {', '.join(sorted(languages))}"
             )
         wanted = self.directions
         if wanted in SETS:
-            chosen = [one for one in found if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
+            chosen = [one for one in sets if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
         else:
             chosen = parse_directions(wanted, "--directions")
             for direction in chosen:
-                if direction not in found:
+                if direction not in sets:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
             through = [one for one in chosen if one not in taught and self.pivot not in one]
@@ -106,7 +106,7 @@ class PromptedJob:
             chosen = through
         if not chosen:
             raise InputError(f"{self.text}: no {self.split} set for {wanted} directions")
-        return {direction: found[direction] for direction in sorted(chosen)}
+        return {direction: sets[direction] for direction in sorted(chosen)}
 
 
 def main(job: PromptedJob) -> None:
@@ -149,12 +149,12 @@ def translate(
         if job.pivot:
             to_pivot = [(source, job.pivot) for source, _ in sources]
             texts = ask(to_pivot, texts, f"to {job.pivot}")
-            found = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
+            translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
         else:
-            found = ask(list(sources), texts, "translate")
-    for direction, hypotheses in zip(sources, found, strict=True):
+            translations = ask(list(sources), texts, "translate")
+    for direction, hypotheses in zip(sources, translations, strict=True):
         write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
-    record = describe(job, sources, output, found, ask.cut, time.monotonic() - started)
+    record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
     write_json(output / TRANSLATION, record)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
     journal.remove()
@@ -175,10 +175,10 @@ class Asking:
 
     def __init__(self, job: PromptedJob, answers, journal: Journal, directions: Iterable[Direction]):
         self.answers, self.journal = answers, journal
-        known = {language for direction in directions for language in direction}
+        languages = {language for direction in directions for language in direction}
         if job.pivot:
-            known.add(job.pivot)
-        names = language_names(sorted(known)) | job.model.languages()
+            languages.add(job.pivot)
+        names = language_names(sorted(languages)) | job.model.languages()
         chat = Chat(answers.tokenizer, job.model.weights) if job.asked.chat else None
         examples = partial(job.asked.examples, job.text)
         self.prompter = Prompter(job.asked.template, names, examples, chat)
@@ -195,11 +195,11 @@ class Asking:
             self.prompter(direction, filter(None, lines))
             for direction, lines in zip(directions, texts, strict=True)
         ]
-        found = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
+        answers = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
         for number, each in enumerate(prompts):
             self.asked[number] += len(each)
             self.cut[number] += sum(one in self.answers.cut for one in each)
-        return [[next(found) if line else "" for line in lines] for lines in texts]
+        return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
 def describe(

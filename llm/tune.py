@@ -11,7 +11,6 @@ training that was killed goes on.
 """
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -23,15 +22,16 @@ from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
+from command_line.trainings import STATE, TrainingFolder
 from data_prep.model_folders.loading import check_ids
 from data_prep.model_folders.models import check_model
 from llm.instructions.folder import Instructions
 from llm.language_model import check_positions, model_files, weights_identity
 from llm.tuned import TUNING, curriculum_title
 from llm.tuning.options import VALIDATION, Tuning
+from llm.tuning.processes import Processes, world_size
 
-STATE, WORK = "training", "work.json"
-STATES = (f"rate-*/{VALIDATION}", "rate-*-state/checkpoint-*")  # of a stage, from which it goes on
+STATES = ("stage-*", f"{STATE}/stage-*/rate-*/{VALIDATION}", f"{STATE}/stage-*/rate-*-state/checkpoint-*")
 
 
 def main(job: Tuning) -> None:
@@ -45,8 +45,8 @@ def main(job: Tuning) -> None:
     inputs = {path for sets in stages for paths in sets for each in paths.values() for path in each}
     settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
     stamp = Stamp(job.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
-    if stamp.is_current(job.force):
-        shutil.rmtree(job.output / STATE, ignore_errors=True)  # of a run that was killed at its very end
+    folder = TrainingFolder(stamp, "stage-*", job.force, STATES)
+    if folder.is_complete():
         print(job.output)
         return
     limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
@@ -54,9 +54,13 @@ def main(job: Tuning) -> None:
     check_readable(job, inputs)
     processes = Processes(job.cpu)
     if processes.is_first:
-        begin(stamp, job.output, job.force)
+        folder.begin()
     processes.wait()
-    tune(job, instructions, stages, job.output, processes, stamp)
+    started = time.monotonic()
+    tune(job, stages, processes)
+    if processes.is_first:
+        folder.finish(TUNING, describe(job, instructions, stamp.settings, time.monotonic() - started))
+    processes.wait()
     print(job.output)
 
 
@@ -92,66 +96,12 @@ def check_readable(job: Tuning, files: Iterable[Path]) -> None:
     check_adapter(job)
 
 
-def world_size() -> int:
-    """How many processes torchrun has started; without it there is one."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+def tune(job: Tuning, stages: list, processes: Processes) -> None:
+    """Train all stages, one after the other; those that are done are left as they are.
 
-
-class Processes:
-    """Those of torchrun, of which the first one writes records; without it there is one."""
-
-    def __init__(self, cpu: bool):
-        self.state = None
-        if world_size() > 1:
-            from accelerate import PartialState
-
-            self.state = PartialState(cpu=cpu)
-
-    @property
-    def number(self) -> int:
-        """Of this one, from 0."""
-        return 0 if self.state is None else self.state.process_index
-
-    @property
-    def is_first(self) -> bool:
-        return self.state is None or self.state.is_main_process
-
-    def wait(self) -> None:
-        """Until all have come here."""
-        if self.state is not None:
-            self.state.wait_for_everyone()
-
-
-def begin(stamp: Stamp, folder: Path, force: bool) -> None:
-    """Make the folder ready for this training, or for its rest.
-
-    Raises:
-        InputError: another training has been here, or one that cannot go on, which nobody has allowed to be
-            forgotten.
+    Args:
+        stages: of each, objective -> files of training, and of validation.
     """
-    work = folder / STATE / WORK
-    kept = sorted(path.name for path in folder.glob("stage-*"))
-    made = [*kept, *(path for one in STATES for path in (folder / STATE).glob(f"stage-*/{one}"))]
-    goes_on = not force and work.is_file() and bool(made)  # else there is nothing to lose
-    known = {} if force else stamp.recorded() or (read_json(work) if goes_on else {})
-    stamp.check_same(known, "tuned")
-    if kept and not (goes_on or force):  # copied without the record, or one of them was removed
-        raise InputError(
-            f"{folder}: has {kept[0]}, but neither the record of a complete tuning nor a state to go on from;"
-            " give another --output, or --force to tune anew"
-        )
-    stamp.begin()
-    if not goes_on:
-        for path in (folder / STATE, *folder.glob("stage-*")):
-            if path.is_dir():
-                shutil.rmtree(path)
-    write_json(work, stamp.work)
-
-
-def tune(
-    job: Tuning, instructions: Instructions, stages: list, output: Path, processes: Processes, stamp: Stamp
-):
-    """All stages, one after the other, and the record."""
     from torch.utils.data import ConcatDataset
 
     from llm.language_model import load_tokenizer
@@ -159,7 +109,6 @@ def tune(
     from llm.tuning.overlong import ENDING, Overlong
     from llm.tuning.training import Stage
 
-    started = time.monotonic()
     tokenizer = load_tokenizer(job.model)
 
     def examples(lines, notes: Overlong | None = None) -> Examples:
@@ -174,10 +123,10 @@ def tune(
 
     before: Path | None = None
     for number, (train, valid) in enumerate(stages, start=1):
-        target = output / f"stage-{number}"
+        target = job.output / f"stage-{number}"
         if not (target / VALIDATION).is_file():
             title = f"stage {number} of {len(stages)}, {curriculum_title([job.curriculum[number - 1]])}"
-            state = output / STATE / target.name
+            state = job.output / STATE / target.name
             held_out = {
                 task: examples(InstructionLines(paths, job.valid_instructions))
                 for task, paths in valid.items()
@@ -185,9 +134,6 @@ def tune(
             stage = Stage(title, training(train, state), held_out, before)
             best_of_rates(job, stage, tokenizer, state, target, processes)
         before = target
-    if processes.is_first:
-        finish(job, instructions, stamp, output, time.monotonic() - started)
-    processes.wait()
 
 
 def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, processes: Processes) -> None:
@@ -201,7 +147,7 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import tune_stage
 
-    found, reasons = {}, []
+    validations, reasons = {}, []
     for rate in job.learning_rate:
         result = state / f"rate-{rate:g}"
         if not (result / VALIDATION).is_file():
@@ -210,19 +156,22 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
             except Diverged as error:
                 reasons.append(str(error))  # the error itself would hold the model
                 continue
-        found[rate] = read_json(result / VALIDATION)
-    if not found:
+        validations[rate] = read_json(result / VALIDATION)
+    if not validations:
         raise InputError(reasons[-1])
     for reason in reasons if processes.is_first else ():
         print(f"tune: {stage.title}: {reason}; goes on without it", file=sys.stderr)
-    best = min(found, key=lambda rate: found[rate]["loss"])
+    best = min(validations, key=lambda rate: validations[rate]["loss"])
     stage.training.flush()
     processes.wait()  # all have read what the first one moves
     if processes.is_first:
-        losses = {f"{rate:g}": found[rate]["loss"] if rate in found else None for rate in job.learning_rate}
+        losses = {
+            f"{rate:g}": validations[rate]["loss"] if rate in validations else None
+            for rate in job.learning_rate
+        }
         result = state / f"rate-{best:g}"
         overlong = stage.training.overlong.counts()
-        write_json(result / VALIDATION, found[best] | {"losses_of_rates": losses, "overlong": overlong})
+        write_json(result / VALIDATION, validations[best] | {"losses_of_rates": losses, "overlong": overlong})
         if len(losses) > 1:
             print(
                 f"tune: {stage.title}: learning rate {best:g} is kept, valid losses {losses}", file=sys.stderr
@@ -231,10 +180,10 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     processes.wait()
 
 
-def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, seconds: float) -> None:
-    """Write the record and remove what was needed to go on."""
-    stages = [output / f"stage-{number}" for number in range(1, len(job.curriculum) + 1)]
-    record = {
+def describe(job: Tuning, instructions: Instructions, settings: dict, seconds: float) -> dict:
+    """The record of the tuning."""
+    stages = [job.output / f"stage-{number}" for number in range(1, len(job.curriculum) + 1)]
+    return {
         "format": 1,
         "kind": "tuning",
         "model": {
@@ -243,7 +192,7 @@ def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, 
             "weights": weights_identity(job.model),
         },
         "curriculum": curriculum_title(job.curriculum),
-        "settings": stamp.settings,
+        "settings": settings,
         "directions": instructions.directions(task for stage in job.curriculum for task in stage),
         "languages": instructions.languages,
         "stages": [
@@ -254,6 +203,3 @@ def finish(job: Tuning, instructions: Instructions, stamp: Stamp, output: Path, 
         "command": command_typed("llm"),
         "versions": versions("torch", "transformers", "peft", "accelerate", "tokenizers"),
     }
-    write_json(output / TUNING, record)
-    stamp.finish([output / TUNING, *(path for stage in stages for path in stage.iterdir())])
-    shutil.rmtree(output / STATE)

@@ -128,12 +128,12 @@ def answers(processes: list[AlignerProcess]) -> list:
         InputError: as `answer`, of the first one that fails, or a worker died: nobody waits for the others.
     """
     waiting = {process.process: process for process in processes if process.asked}
-    found = {}
+    answers = {}
     while waiting:
         for child in wait(list(waiting)):
             process = waiting.pop(child)
-            found[process] = process.answer()
-    return [found.get(process) for process in processes]
+            answers[process] = process.answer()
+    return [answers.get(process) for process in processes]
 
 
 def _serve(connection, choice: AlignerChoice, options: dict) -> None:

@@ -15,6 +15,7 @@ from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
 from command_line.lines import read_parallel
+from command_line.option_classes import option, switch
 from command_line.outputs import write_json
 from data_prep.alignment.links import parse_line
 
@@ -22,19 +23,17 @@ _GOLD = re.compile(r"(\d{1,9})([-p?])(\d{1,9})", re.ASCII)
 Links = set[tuple[int, int]]
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--gold", required=True, type=options.path, help="file of gold links")
-    parser.add_argument("--alignment", required=True, type=options.path, help="file of links to judge")
-    parser.add_argument(
-        "--gold-first-word",
-        type=options.whole_number(0, 1),
-        default=0,
-        help="number of a line's first word in the gold file",
+@dataclass(frozen=True, kw_only=True)
+class AlignmentErrorJob:
+    """Which links are compared."""
+
+    gold: Path = option("file of gold links", required=True)
+    alignment: Path = option("file of links to judge", required=True)
+    gold_first_word: int = option(
+        "number of a line's first word in the gold file", 0, type=options.whole_number(0, 1)
     )
-    parser.add_argument(
-        "--reverse-gold", action="store_true", help="the gold file has the languages the other way round"
-    )
-    parser.add_argument("--output", type=options.output_file, help="JSON file for the numbers")
+    reverse_gold: bool = switch("the gold file has the languages the other way round")
+    output: Path | None = option("JSON file for the numbers", type=options.output_file)
 
 
 @dataclass
@@ -107,11 +106,11 @@ def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = Fals
     return agreement
 
 
-def main(args) -> None:
-    check_finished(args.alignment.parent)
-    if args.output and args.output.resolve() in (args.gold.resolve(), args.alignment.resolve()):
-        raise InputError(f"--output {args.output}: is a file that is read, expected another one")
-    agreement = judge(args.gold, args.alignment, args.gold_first_word, args.reverse_gold)
+def main(job: AlignmentErrorJob) -> None:
+    check_finished(job.alignment.parent)
+    if job.output and job.output.resolve() in (job.gold.resolve(), job.alignment.resolve()):
+        raise InputError(f"--output {job.output}: is a file that is read, expected another one")
+    agreement = judge(job.gold, job.alignment, job.gold_first_word, job.reverse_gold)
     numbers = {name: round(getattr(agreement, name), 4) for name in ("error_rate", "precision", "recall")}
     numbers |= {"links": agreement.proposed, "sure_links": agreement.sure}
     percent = {
@@ -121,9 +120,9 @@ def main(args) -> None:
         f"AER {percent['error_rate']}  precision {percent['precision']}  recall {percent['recall']}  "
         f"({agreement.proposed:,} links, {agreement.sure:,} sure)"
     )
-    if args.output:
+    if job.output:
         write_json(
-            args.output,
-            {"format": 1, "kind": "alignment-error", "gold": str(args.gold), "alignment": str(args.alignment)}
+            job.output,
+            {"format": 1, "kind": "alignment-error", "gold": str(job.gold), "alignment": str(job.alignment)}
             | numbers,
         )

@@ -161,10 +161,10 @@ class FastAlignProgram:
         log = _run(["-i", folder / "joint", "-d", "-o", "-v", "-p", self._parameters], folder / "links")
         self._options = []
         for option, pattern in (("-m", _LENGTH_RATIO), ("-T", _TENSION)):
-            found = pattern.findall(log)
-            if not found:
+            values = pattern.findall(log)
+            if not values:
                 raise InputError(f"{PROGRAM}: its log has no {pattern.pattern!r}; another version?")
-            self._options += [option, found[-1]]
+            self._options += [option, values[-1]]
 
     def align(self, source: list[str], target: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Links per line, and all links in order."""

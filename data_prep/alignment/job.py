@@ -1,9 +1,15 @@
 """What the step `align` was asked for."""
 
+from argparse import BooleanOptionalAction
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import force_switch, option, output_folder
+from command_line.workers import dask_option, workers_option
+from data_prep.alignment.aligners import ALIGNERS
+from data_prep.alignment.links import SYMMETRIZATIONS
 from data_prep.formats.texts import Text
 
 TEXT_SUFFIX = ".align"
@@ -11,39 +17,42 @@ USUAL_LINKS = ("grow-diag-final-and", True)  # symmetrization, and whether a wor
 USUAL_TRANSLATIONS = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AlignmentJob:
-    """Which text is aligned, how, and where the alignments go: the options of the step.
+    """Which text is aligned, how, and where the alignments go: the options of the step."""
 
-    Attributes:
-        input: folder of words.
-        output: folder for the alignments in words and their counts.
-        subword, data: folders of the same text in subwords and binarized; both or none.
-        out_of_domain: folders of words whose training files the aligner learns from, too.
-        aligner, symmetrization: keys of `aligners.ALIGNERS` and `links.SYMMETRIZATIONS`.
-        name: of the alignments in `data`; None: that of the aligner.
-        translations: of a word that count, of word2word; None: the usual number.
-        train_sample: sentence pairs to train on; 0 takes all.
-        max_length: in words; longer lines stay unaligned.
-
-    Raises:
-        InputError: options that contradict each other.
-    """
-
-    input: Path
-    output: Path
-    subword: Path | None
-    data: Path | None
-    out_of_domain: list[Path]
-    aligner: str
-    symmetrization: str
-    one_to_one: bool
-    name: str | None
-    translations: int | None
-    train_sample: int
-    max_length: int
-    seed: int
-    force: bool
+    input: Path = option("folder of words, the output of `tokenize`", required=True)
+    subword: Path | None = option("folder of the same text in subwords, the output of `subword`")
+    data: Path | None = option("the folder that `binarize` wrote; alignments are stored in it")
+    output: Path = output_folder("alignments in words and counts")
+    aligner: str = option(
+        "; ".join(f"{name}: {choice.summary}" for name, choice in ALIGNERS.items()),
+        "fast_align",
+        choices=ALIGNERS,
+    )
+    symmetrization: str = option("how two directions are joined", USUAL_LINKS[0], choices=SYMMETRIZATIONS)
+    one_to_one: bool = option(
+        "keep only links whose words have no other, as the paper does (5.1.1)",
+        USUAL_LINKS[1],
+        action=BooleanOptionalAction,
+    )
+    name: str | None = option(
+        "of the alignments in --data, by which `--alignments` of fairseq-train and of probes chooses "
+        "(default: that of the aligner)",
+        type=options.part_of_a_file_name,
+    )
+    translations: int | None = option(
+        f"word2word: best translations of a word that count (default: {USUAL_TRANSLATIONS})"
+    )
+    out_of_domain: list[Path] = option(
+        "folders of words whose training files the aligner is trained on too (5.2.1)", [], metavar="DIR"
+    )
+    train_sample: int = option("sentence pairs to train on; 0 takes all", 1_000_000, type=options.natural)
+    max_length: int = option("words; longer lines stay unaligned", 512)
+    seed: int = option("of the sample", 1, type=options.seed)
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
     def __post_init__(self):
         if bool(self.subword) != bool(self.data):

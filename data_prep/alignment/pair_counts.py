@@ -41,5 +41,5 @@ class PairCounts:
         """(word, translation) -> how often, of those that are aligned so often."""
         words, translations = list(self._words), list(self._translations)
         chosen = self._counts >= count
-        found = zip(self._keys[chosen].tolist(), self._counts[chosen].tolist(), strict=True)
-        return Counter({(words[key >> 32], translations[key & _LOWER]): number for key, number in found})
+        pairs = zip(self._keys[chosen].tolist(), self._counts[chosen].tolist(), strict=True)
+        return Counter({(words[key >> 32], translations[key & _LOWER]): number for key, number in pairs})

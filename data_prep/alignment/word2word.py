@@ -119,9 +119,10 @@ class LexiconAligner:
 
     def align(self, lines_a: list[str], lines_b: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Pairs per line, and all pairs in order, `L x 4` half-open spans of words."""
-        found = [self._line(a.split(), b.split()) for a, b in zip(lines_a, lines_b, strict=True)]
-        spans = [span for spans in found for span in spans]
-        return np.array([len(spans) for spans in found], dtype=int), np.array(spans, dtype=int).reshape(-1, 4)
+        spans_of_lines = [self._line(a.split(), b.split()) for a, b in zip(lines_a, lines_b, strict=True)]
+        spans = [span for spans in spans_of_lines for span in spans]
+        counts = np.array([len(spans) for spans in spans_of_lines], dtype=int)
+        return counts, np.array(spans, dtype=int).reshape(-1, 4)
 
     def _line(self, a: list[str], b: list[str]) -> list[tuple[int, int, int, int]]:
         words_a, words_b = self._lexicon.words
@@ -148,10 +149,10 @@ def unambiguous(candidates: list[tuple[int, int, int]]) -> list[tuple[int, int]]
     for candidate in candidates:
         rank, i, j = candidate
         for best, word in ((best_a, i), (best_b, j)):
-            known = best.setdefault(word, [rank, 0])
-            if rank < known[0]:
-                known[:] = [rank, 0]
-            known[1] += rank == known[0]
+            least = best.setdefault(word, [rank, 0])
+            if rank < least[0]:
+                least[:] = [rank, 0]
+            least[1] += rank == least[0]
     return sorted((i, j) for rank, i, j in candidates if best_a[i] == [rank, 1] == best_b[j])
 
 

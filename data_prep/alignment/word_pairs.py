@@ -131,13 +131,13 @@ class PairTable:
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Slots of keys; `capacity` for a key that was never added. int32 as long as they fit."""
         slots = _home(keys, self.capacity)
-        found = self._keys[slots]
-        todo = np.flatnonzero((found != keys) & (found != _FREE))
+        keys_there = self._keys[slots]
+        todo = np.flatnonzero((keys_there != keys) & (keys_there != _FREE))
         while len(todo):
             slots[todo] = (slots[todo] + 1) & (self.capacity - 1)
-            found[todo] = self._keys[slots[todo]]
-            todo = todo[(found[todo] != keys[todo]) & (found[todo] != _FREE)]
-        slots[found == _FREE] = self.capacity
+            keys_there[todo] = self._keys[slots[todo]]
+            todo = todo[(keys_there[todo] != keys[todo]) & (keys_there[todo] != _FREE)]
+        slots[keys_there == _FREE] = self.capacity
         return slots.astype(np.int32 if self.capacity <= np.iinfo(np.int32).max else np.int64)
 
     def _grow(self) -> None:

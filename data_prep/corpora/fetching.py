@@ -102,9 +102,9 @@ def _download(url: str, partial: Path, open_url) -> None:
 def _note_version(response, path: Path) -> None:
     """What tells the file on the server from a later one of the same address."""
     tag = response.headers.get("ETag") or "W/"
-    known = response.headers.get("Last-Modified") if tag.startswith("W/") else tag  # which W/ does not
-    if known:
-        write_text(path, known)
+    version = response.headers.get("Last-Modified") if tag.startswith("W/") else tag  # which W/ does not
+    if version:
+        write_text(path, version)
     else:
         path.unlink(missing_ok=True)
 
@@ -114,14 +114,14 @@ def read_sums(folder: Path) -> dict[str, str]:
     path = folder / SUMS
     if not path.exists():
         return {}
-    found = {}
+    sums = {}
     for number, line in enumerate(read_lines(path), start=1):
         row = line.split(maxsplit=1)
         if row and (len(row) != 2 or len(row[0]) != 64):
             raise InputError(f"{path}:{number}: expected a SHA-256 and a file name, as sha256sum writes them")
         if row:
-            found[row[1].strip().removeprefix("*")] = row[0].lower()
-    return found
+            sums[row[1].strip().removeprefix("*")] = row[0].lower()
+    return sums
 
 
 def verify(path: Path, name: str, folder: Path) -> None:
@@ -130,11 +130,11 @@ def verify(path: Path, name: str, folder: Path) -> None:
     Raises:
         InputError: they differ; a partial download is then removed.
     """
-    sums, found = read_sums(folder), checksum(path)
-    if sums.setdefault(name, found) != found:
+    sums, sha256 = read_sums(folder), checksum(path)
+    if sums.setdefault(name, sha256) != sha256:
         if path.name != name:
             path.unlink()
-        raise InputError(f"{folder / name}: SHA-256 {found}, but {folder / SUMS} has {sums[name]}")
+        raise InputError(f"{folder / name}: SHA-256 {sha256}, but {folder / SUMS} has {sums[name]}")
     write_text(folder / SUMS, "".join(f"{digest}  {file}\n" for file, digest in sorted(sums.items())))
 
 
@@ -198,10 +198,10 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.closing(_members(archive)) as members:
             for name, stream in members:
-                found = next((want for want in missing if _matches(name, want)), None)
-                if found is not None:
-                    _copy(stream, archive, targets[found])
-                    missing.remove(found)
+                member = next((want for want in missing if _matches(name, want)), None)
+                if member is not None:
+                    _copy(stream, archive, targets[member])
+                    missing.remove(member)
                 if not missing:
                     break
     if missing:
@@ -290,26 +290,26 @@ class Source:
         self.asked.add(name)
         if self._folder is None:
             return self._fetch(url, self._downloads / name)
-        found = self._find(name)
-        if found is None and also:
+        path = self._find(name)
+        if path is None and also:
             self.asked.add(also)
-            found = self._find(also)
-        if found is None:
+            path = self._find(also)
+        if path is None:
             raise InputError(f"{self._folder}: no file {also or name}")
-        return self._only_for(found, url or name, name)
+        return self._only_for(path, url or name, name)
 
     def members(self, url: str, archive: str, wanted: list[str], also: str = "") -> dict[str, Path]:
         """Files of an archive: wanted path -> local file; names as of `file`."""
         if self._folder is not None:
             self.asked.update(wanted)
-            found = {name: self._find(name) for name in wanted}
-            if all(found.values()):
+            paths = {name: self._find(name) for name in wanted}
+            if all(paths.values()):
                 return {
-                    name: self._only_for(path, f"{url} ({name})", archive) for name, path in found.items()
+                    name: self._only_for(path, f"{url} ({name})", archive) for name, path in paths.items()
                 }
             there = next((name for name in (archive, also) if (self._folder / name).is_file()), "")
             if not there:
-                lacks = next(name for name, path in found.items() if path is None)
+                lacks = next(name for name, path in paths.items() if path is None)
                 raise InputError(
                     f"{self._folder}: neither the archive {also or archive} nor the file {lacks}"
                 )
@@ -325,8 +325,8 @@ class Source:
         Raises:
             InputError: it has been taken for another one.
         """
-        if (known := self._stands_for.setdefault(path, what)) != what:
-            raise InputError(f"{path}: would stand for {known} and for {what}; call the latter one's {name}")
+        if (other := self._stands_for.setdefault(path, what)) != what:
+            raise InputError(f"{path}: would stand for {other} and for {what}; call the latter one's {name}")
         return path
 
     def _room(self) -> Path:

@@ -120,12 +120,12 @@ def mtdata_splits(
         for given in names:
             name, pairs = split_limit(given)
             entry = find_entry(name)
-            known = [own_code(tag, tags) for tag in entry.did.langs]
-            if None in known:
+            codes = [own_code(tag, tags) for tag in entry.did.langs]
+            if None in codes:
                 raise InputError(
                     f"mtdata id {name}: its languages are not both among --langs {','.join(languages)}"
                 )
-            grouped.setdefault((split, pair_name(*known)), []).append((entry, known != sorted(known), pairs))
+            grouped.setdefault((split, pair_name(*codes)), []).append((entry, codes != sorted(codes), pairs))
     if not any(split == TRAIN for split, _ in grouped):
         raise InputError("download mtdata: no --train ids")
     for (split, pair), entries in grouped.items():
@@ -180,10 +180,12 @@ def own_code(wanted, tags: dict):
         InputError: several of our languages could be meant.
     """
     same = [code for code, tag in tags.items() if str(tag) == str(wanted)]
-    found = same or [code for code, tag in tags.items() if tag.lang == wanted.lang]
-    if len(found) > 1:
-        raise InputError(f"--langs: {' and '.join(found)} are both {wanted} of mtdata; expected one of them")
-    return found[0] if found else closest(wanted.lang, tags)
+    matching = same or [code for code, tag in tags.items() if tag.lang == wanted.lang]
+    if len(matching) > 1:
+        raise InputError(
+            f"--langs: {' and '.join(matching)} are both {wanted} of mtdata; expected one of them"
+        )
+    return matching[0] if matching else closest(wanted.lang, tags)
 
 
 def _concatenate(source: Source, entries: list) -> Iterator[tuple[str, str]]:

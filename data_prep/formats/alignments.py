@@ -48,8 +48,8 @@ def alignment_path(data, split: str, pair: tuple[str, str], aligner: str) -> Pat
 
 def is_alignment_file(path: Path, aligner: str | None = None) -> bool:
     """Whether a file is named as alignments are, by this aligner or any."""
-    found = _aligner(path)
-    return found is not None and aligner in (None, found)
+    own = _aligner(path)
+    return own is not None and aligner in (None, own)
 
 
 def _aligner(path: Path) -> str | None:
@@ -78,18 +78,18 @@ def choose_aligner(data, wanted: str | None, option: str, preferred: str | None 
     Raises:
         InputError: there are none, none of that name, or several and no choice.
     """
-    found = aligners(data)
-    if not found:
+    names = aligners(data)
+    if not names:
         raise InputError(f"{data}: no word alignments; `python -m data_prep align` writes them")
-    wanted = wanted or (preferred if preferred in found else None)
-    if wanted is None and len(found) > 1:
-        raise InputError(f"{data}: alignments by {', '.join(found)}; choose with {option}")
-    if wanted is not None and wanted not in found:
+    wanted = wanted or (preferred if preferred in names else None)
+    if wanted is None and len(names) > 1:
+        raise InputError(f"{data}: alignments by {', '.join(names)}; choose with {option}")
+    if wanted is not None and wanted not in names:
         raise InputError(
-            f"{option} {wanted}: {data} has alignments by {', '.join(found)}; `python -m data_prep align`"
+            f"{option} {wanted}: {data} has alignments by {', '.join(names)}; `python -m data_prep align`"
             " writes others"
         )
-    return wanted or found[0]
+    return wanted or names[0]
 
 
 class AlignedSpansWriter:

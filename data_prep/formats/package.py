@@ -81,12 +81,13 @@ def single_checkpoint(path) -> Path:
     Raises:
         InputError: as `Package.load`; the package is an ensemble.
     """
-    found = checkpoints_of(path)
-    if len(found) > 1:
+    checkpoints = checkpoints_of(path)
+    if len(checkpoints) > 1:
         raise InputError(
-            f"{path}: an ensemble of {len(found)} models, expected one; give one of them, such as {found[0]}"
+            f"{path}: an ensemble of {len(checkpoints)} models, expected one; give one of them, such as"
+            f" {checkpoints[0]}"
         )
-    return found[0]
+    return checkpoints[0]
 
 
 def dataset_of(data) -> str:

@@ -137,6 +137,8 @@ class Preparation:
         from data_prep.tokenizers import make_tokenizer
 
         if language not in self.tokenizers:
-            known = ", ".join(self.languages)
-            raise InputError(f"{self.folder / FILE_NAME}: no language {language!r}; the folder has {known}")
+            languages = ", ".join(self.languages)
+            raise InputError(
+                f"{self.folder / FILE_NAME}: no language {language!r}; the folder has {languages}"
+            )
         return make_tokenizer(self.tokenizers[language], language)

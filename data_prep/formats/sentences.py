@@ -54,8 +54,8 @@ def is_sentence_file(path: Path) -> bool:
 
 def prefixes(folder, split: str, language: str) -> list[Path]:
     """The binarized files of a language, `SPLIT.….LANG`, of whatever pairs, in the order of their names."""
-    found = [path.with_suffix("") for path in Path(folder).glob(f"{split}.*{INDEX}")]
-    return sorted(prefix for prefix in found if prefix.suffix == f".{language}")
+    candidates = [path.with_suffix("") for path in Path(folder).glob(f"{split}.*{INDEX}")]
+    return sorted(prefix for prefix in candidates if prefix.suffix == f".{language}")
 
 
 def bitext_prefixes(folder, split: str) -> list[Path]:
@@ -77,12 +77,12 @@ def text_prefixes(folder, split: str) -> list[Path]:
 
 
 def _all_prefixes(folder, pattern: str, expected: str) -> list[Path]:
-    found = sorted(path.with_suffix("") for path in Path(folder).glob(f"{pattern}{INDEX}"))
-    if not found:
+    prefixes = sorted(path.with_suffix("") for path in Path(folder).glob(f"{pattern}{INDEX}"))
+    if not prefixes:
         raise InputError(
             f"{folder}: no {expected}{INDEX}; expected the output of `python -m data_prep binarize`"
         )
-    return found
+    return prefixes
 
 
 def binarized_pairs(folder) -> set[str]:
@@ -115,7 +115,7 @@ def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direc
         InputError: one that `preparation.json` lists for this set is not there; names the missing file.
     """
     listed = _listed_pairs(Path(folder), split)
-    found = []
+    directions_with_data = []
     for direction in directions:
         pair = tuple(sorted(direction))
         missing = [
@@ -124,11 +124,11 @@ def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direc
             if not any(index_path(prefix).exists() for prefix in _prefixes(folder, split, pair, language))
         ]
         if not missing:
-            found.append(direction)
+            directions_with_data.append(direction)
         elif format_direction(pair) in listed:
             file = index_path(_prefixes(folder, split, pair, missing[0])[0])
             raise InputError(f"{file}: no such file, but {FILE_NAME} lists this pair; binarize again")
-    return found
+    return directions_with_data
 
 
 def _listed_pairs(folder: Path, split: str) -> Iterable[str]:
@@ -188,8 +188,8 @@ def load_sentences(prefix: Path):
     expected = int(lengths.sum()) * kind.itemsize
     if not data.exists():
         raise InputError(f"{data}: no such file")
-    if (found := data.stat().st_size) != expected:
-        raise InputError(f"{data}: {found} bytes, but its index describes {expected}; binarize again")
+    if (size := data.stat().st_size) != expected:
+        raise InputError(f"{data}: {size} bytes, but its index describes {expected}; binarize again")
     if not expected:
         raise InputError(f"{index}: no sentences; expected at least one")
     _check_tokens(prefix, lengths, np.memmap(data, kind, "r"))

@@ -89,10 +89,10 @@ def structure_files(folder) -> list[Path]:
     Raises:
         InputError: there are none.
     """
-    found = sorted(path for path in Path(folder).glob("[!.]*") if is_structure_file(path))
-    if not found:
+    paths = sorted(path for path in Path(folder).glob("[!.]*") if is_structure_file(path))
+    if not paths:
         raise InputError(f"{folder}: no structures, expected files that `bunsetsu` or `phrases` wrote")
-    return found
+    return paths
 
 
 def structure_path(text_path, kind: str) -> Path:

@@ -82,8 +82,8 @@ def sentences_identity(prefix: Path) -> dict:
 
 def encoder_identity(encoder: dict) -> dict:
     """Of an encoder's record what its vectors depend on: not where it lies, nor names of its files."""
-    found = {field: value for field, value in encoder.items() if field not in CIRCUMSTANCES}
-    return found | {"weights": checksums(found["weights"])} if found.get("weights") else found
+    identity = {field: value for field, value in encoder.items() if field not in CIRCUMSTANCES}
+    return identity | {"weights": checksums(identity["weights"])} if identity.get("weights") else identity
 
 
 def checksums(weights: dict[str, str] | list[str]) -> list[str]:
@@ -209,7 +209,7 @@ def check_teacher(data, name: str, option: str) -> None:
     Raises:
         InputError: there are none of that name.
     """
-    found = teachers(data)
-    if name not in found:
-        has = f"vectors of {', '.join(found)}" if found else "no vectors of a teacher"
+    names = teachers(data)
+    if name not in names:
+        has = f"vectors of {', '.join(names)}" if names else "no vectors of a teacher"
         raise InputError(f"{option} {name}: {data} has {has}; `{STEP} {data} --name {name}` writes them")

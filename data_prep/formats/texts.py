@@ -140,15 +140,15 @@ def find_texts(folder) -> list[Text]:
         codes = match.groupdict().get("pair", language).split("-")
         if language not in codes or len(codes) != len(set(codes)) or len(codes) > 2:
             raise _other_language(path, match)
-        known = sides.setdefault((split, "-".join(sorted(codes))), {})
+        files = sides.setdefault((split, "-".join(sorted(codes))), {})
         if not path.is_file():
             raise InputError(f"{path}: is no regular file; expected one, since steps read it several times")
-        if language in known:
-            raise InputError(f"{path}: the same side as {known[language].name}; keep one of them")
-        known[language] = path
-    for (split, pair), known in sides.items():
-        for language in set(pair.split("-")) - set(known):
-            (path,) = known.values()
+        if language in files:
+            raise InputError(f"{path}: the same side as {files[language].name}; keep one of them")
+        files[language] = path
+    for (split, pair), files in sides.items():
+        for language in set(pair.split("-")) - set(files):
+            (path,) = files.values()
             raise InputError(f"{folder}: {path.name} has no other side, expected {split}.{pair}.{language}")
     if not sides:
         raise InputError(

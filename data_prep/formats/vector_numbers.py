@@ -76,8 +76,8 @@ class Numbers:
         if self.dtype == BINARY:
             bits = np.unpackbits(rows, axis=-1, count=self.width)
             return (2 * bits.astype(np.float32) - 1) / np.float32(self.width**0.5)
-        found = np.array(rows, dtype=np.float32)
-        return found / np.float32(self._steps) if self.dtype == INT8 else found
+        numbers = np.array(rows, dtype=np.float32)
+        return numbers / np.float32(self._steps) if self.dtype == INT8 else numbers
 
     @property
     def _steps(self) -> float:

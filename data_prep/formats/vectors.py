@@ -142,12 +142,12 @@ class VectorsFile:
         Raises:
             InputError: a vector is NaN or infinite; names its line.
         """
-        found = self.numbers.read(self.as_stored(start, stop))
-        row = first_not_finite(found)
+        vectors = self.numbers.read(self.as_stored(start, stop))
+        row = first_not_finite(vectors)
         if row is not None:
             number = start + row if self.rows is None else self.rows[start + row]
             raise InputError(f"{self.path}: vector {number + 1} has numbers that are NaN or infinite")
-        return found
+        return vectors
 
     def only(self, rows: np.ndarray) -> "VectorsFile":
         """Some of the rows, of which none is read yet."""
@@ -194,10 +194,10 @@ def create_vectors(path, lines: int, numbers: Numbers) -> np.ndarray:
         OSError: the disk has no room for all of them.
     """
     try:
-        found = np.lib.format.open_memmap(path, mode="r+")
-        if (found.shape, found.dtype) == ((lines, numbers.columns), numbers.storage):
-            reserve(path, found.offset + found.nbytes)  # it may be one for which there was no room
-            return found
+        vectors = np.lib.format.open_memmap(path, mode="r+")
+        if (vectors.shape, vectors.dtype) == ((lines, numbers.columns), numbers.storage):
+            reserve(path, vectors.offset + vectors.nbytes)  # it may be one for which there was no room
+            return vectors
     except (FileNotFoundError, ValueError):  # there is none, or it was cut off before it had a header
         pass
     made = np.lib.format.open_memmap(path, "w+", numbers.storage, (lines, numbers.columns))  # no room yet

@@ -73,8 +73,8 @@ class Sentences:
     def without(self, languages: tuple[str, ...], rows: list[BitextRow]) -> list[BitextRow]:
         """The rows of which no side is known."""
         for place, language in enumerate(languages):
-            if known := self._known.get(language):
-                rows = [row for row in rows if normalize(row[place]) not in known]
+            if held_out := self._known.get(language):
+                rows = [row for row in rows if normalize(row[place]) not in held_out]
         return rows
 
 

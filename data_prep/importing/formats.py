@@ -115,8 +115,8 @@ def _whole(path: Path, kind: str, langs: tuple[str, ...], columns: dict[str, str
 
 
 def _names_say(paths: list[Path], langs: tuple[str, ...]) -> bool:
-    found = [side.language for side in map(side_in_name, paths) if side]
-    return sorted(found) == sorted(langs)
+    languages = [side.language for side in map(side_in_name, paths) if side]
+    return sorted(languages) == sorted(langs)
 
 
 def _of_sides(

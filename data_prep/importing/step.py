@@ -16,10 +16,11 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from command_line import options
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.outputs import write_json
 from command_line.progress import progress
 from data_prep.blocks import encode
@@ -60,20 +61,44 @@ COLUMN = options.OptionType(
 )
 
 
-@dataclass(frozen=True)
+def _cut(split: str) -> Any:
+    """The option that cuts out a set."""
+    return option(
+        f"cut N lines out of every training bitext as its {split} set, unless it has one",
+        0,
+        type=options.natural,
+        metavar="N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportJob:
     """What is read, as what, and which sets are cut out; the options of the command have the same names."""
 
-    input: list[Path]
-    output: Path
-    format: str | None
-    langs: list[str]
-    columns: list[tuple[str, str]]
-    split: str | None
-    valid: int
-    test: int
-    centric: str | None
-    zero_shot: bool
+    input: list[Path] = positional("files, and folders of files")
+    output: Path = output_folder("SPLIT.SRC-TGT.LANG files")
+    format: str | None = option("of all files (default: by their endings)", choices=(*FORMATS, *SIDE_FORMATS))
+    langs: list[str] = option(
+        "the languages, in the order of files or columns whose names do not say them",
+        [],
+        type=options.items(LANGUAGE),
+        metavar="LANG,…",
+    )
+    columns: list[tuple[str, str]] = option(
+        "which column (number from 1, or name) is which language, and which is the document",
+        [],
+        nargs="+",
+        type=COLUMN,
+        metavar="LANG=COLUMN",
+    )
+    split: str | None = option("of all files (default: by their names)", choices=SPLITS)
+    valid: int = _cut(VALID)
+    test: int = _cut(TEST)
+    centric: str | None = option("the language that pairs have in common (default: English)", type=LANGUAGE)
+    zero_shot: bool = switch(
+        "evaluation sets of pairs without one, of lines that two sets share in --centric"
+    )
+    force: bool = force_switch()
 
     def settings(self) -> dict:
         """What decides the output, besides the files."""
@@ -83,49 +108,6 @@ class ImportJob:
     def lines(self, split: str) -> int:
         """That are to be cut out for a set."""
         return {VALID: self.valid, TEST: self.test}.get(split, 0)
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument("input", nargs="+", type=options.path, help="files, and folders of files")
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for SPLIT.SRC-TGT.LANG files"
-    )
-    parser.add_argument(
-        "--format", choices=(*FORMATS, *SIDE_FORMATS), help="of all files (default: by their endings)"
-    )
-    parser.add_argument(
-        "--langs",
-        type=options.items(LANGUAGE),
-        default=[],
-        metavar="LANG,…",
-        help="the languages, in the order of files or columns whose names do not say them",
-    )
-    parser.add_argument(
-        "--columns",
-        nargs="+",
-        type=COLUMN,
-        default=[],
-        metavar="LANG=COLUMN",
-        help="which column (number from 1, or name) is which language, and which is the document",
-    )
-    parser.add_argument("--split", choices=SPLITS, help="of all files (default: by their names)")
-    for split in (VALID, TEST):
-        parser.add_argument(
-            f"--{split}",
-            type=options.natural,
-            default=0,
-            metavar="N",
-            help=f"cut N lines out of every training bitext as its {split} set, unless it has one",
-        )
-    parser.add_argument(
-        "--centric", type=LANGUAGE, help="the language that pairs have in common (default: English)"
-    )
-    parser.add_argument(
-        "--zero-shot",
-        action="store_true",
-        help="evaluation sets of pairs without one, of lines that two sets share in --centric",
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
 
 
 class Writer:
@@ -223,14 +205,13 @@ def _training_blocks(bitext: Bitext, sentences: Sentences, documents: set[str], 
         yield kept
 
 
-def main(args) -> None:
-    job = from_arguments(ImportJob, args)
+def main(job: ImportJob) -> None:
     langs = tuple(job.langs)
     sources = find_sources(job.input, job.format, langs, dict(job.columns))
     reads = [path for source in sources for path in source.paths]
     folders = [path for path in job.input if path.is_dir()]
     step = StepFolder(job.output, "import", job.settings(), reads=reads, inputs=folders)
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
     step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)

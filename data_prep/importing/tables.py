@@ -111,7 +111,7 @@ def columns_by_name(path: Path, names: Iterable[str], choice: Choice) -> dict[st
         if missing := [name for name in choice.columns.values() if name not in names]:
             raise InputError(f"{path}: no column {missing[0]!r}; it has {', '.join(names)}")
         return dict(choice.columns)
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for name in names:
         code = name.removeprefix("translation.")
         if choice.languages:
@@ -119,10 +119,10 @@ def columns_by_name(path: Path, names: Iterable[str], choice: Choice) -> dict[st
         else:
             language = language_of(code) if is_language_name(code) else None
         if language or name == DOCUMENT:
-            found.setdefault(language or DOCUMENT, name)
-    if not found.keys() - {DOCUMENT}:
+            columns.setdefault(language or DOCUMENT, name)
+    if not columns.keys() - {DOCUMENT}:
         raise InputError(
             f"{path}: which of the columns {', '.join(names)} are text, in which language? Say it as in"
             f" --columns de={names[0]}"
         )
-    return found
+    return columns

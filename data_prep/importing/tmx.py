@@ -74,12 +74,12 @@ def _rows(path: Path, languages: tuple[str, ...], codes: dict[str, str]) -> Iter
     Args:
         codes: as a file has them, in lower case, -> language; empty: they are what they mean.
     """
-    known: dict[str, str | None] = {}
+    language_of_codes: dict[str, str | None] = {}
 
     def language(code: str) -> str | None:
-        if code not in known:
-            known[code] = codes.get(code.lower()) if codes else same_code(code, languages)
-        return known[code]
+        if code not in language_of_codes:
+            language_of_codes[code] = codes.get(code.lower()) if codes else same_code(code, languages)
+        return language_of_codes[code]
 
     def row(unit: dict[str, str]) -> Row:
         texts: dict[str | None, str] = {}

@@ -123,8 +123,10 @@ def _check_format(target: Path, path: Path) -> None:
 
     try:
         with safe_open(target, "numpy") as weights:
-            found = (weights.metadata() or {}).get("format")
+            weights_format = (weights.metadata() or {}).get("format")
     except SafetensorError as error:
         raise InputError(f"{path}: damaged weights: {str(error).splitlines()[0]:.200}") from None
-    if found not in FORMATS:
-        raise InputError(f"{path}: weights of the format {found!r:.80}; expected those of PyTorch, 'pt'")
+    if weights_format not in FORMATS:
+        raise InputError(
+            f"{path}: weights of the format {weights_format!r:.80}; expected those of PyTorch, 'pt'"
+        )

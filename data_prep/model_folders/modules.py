@@ -133,13 +133,13 @@ def _take_transformer(folder: ModelFolder, place: str) -> None:
         )
     if content.get("modality_config") not in (None, MODALITY):
         raise InputError(f"{path}: field 'modality_config' is of more than text; expected {MODALITY}")
-    known = {*TEXT_MODEL, "modality_config"}
+    allowed = {*TEXT_MODEL, "modality_config"}
     for field, value in content.items():
-        if field not in known and value:
+        if field not in allowed and value:
             raise InputError(
-                f"{path}: field {field!r:.80} is {shown(value):.80}; expected only {', '.join(known)}"
+                f"{path}: field {field!r:.80} is {shown(value):.80}; expected only {', '.join(allowed)}"
             )
-    folder.show(place + name, {field: value for field, value in content.items() if field in known})
+    folder.show(place + name, {field: value for field, value in content.items() if field in allowed})
 
 
 def _take_module(folder: ModelFolder, kind: str, place: str) -> None:

@@ -8,34 +8,34 @@ what could not be parsed (those lines fall back to MASS) and the share of words 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from command_line import options
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
+from data_prep.formats.texts import LANGUAGE
+from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
 from data_prep.parsing.tokens_to_words import is_punctuation
 
 TOPIC_MARKER = "は"
 
 
-def add_arguments(parser) -> None:
-    from data_prep.parsing.options import add_arguments as add_common
+@dataclass(frozen=True, kw_only=True)
+class BunsetsuJob(ParsingJob):
+    """Which text is parsed for bunsetsu, and with what."""
 
-    parser.add_argument("--parser", choices=sorted(BUNSETSU_PARSERS), default="ginza", help="4.4.2 uses knp")
-    parser.add_argument(
-        "--model", type=options.text, help="another pipeline of GiNZA (ja_ginza_electra), by name or path"
-    )
-    add_common(parser, "ja")
+    parser: str = option("4.4.2 uses knp", "ginza", choices=sorted(BUNSETSU_PARSERS))
+    model: str | None = option("another pipeline of GiNZA (ja_ginza_electra), by name or path")
+    lang: str = option("language of the files to parse", "ja", type=LANGUAGE)
 
 
-def main(args) -> None:
+def main(job: BunsetsuJob) -> None:
     from data_prep.formats.structures import BUNSETSU
-    from data_prep.parsing.options import ParsingJob
     from data_prep.parsing.step import run
 
-    if args.model and args.parser != "ginza":
-        raise InputError(f"--model {args.model}: of GiNZA, and --parser is {args.parser}; leave it out")
-    run(from_arguments(ParsingJob, args), BUNSETSU)
+    if job.model and job.parser != "ginza":
+        raise InputError(f"--model {job.model}: of GiNZA, and --parser is {job.parser}; leave it out")
+    run(job, BUNSETSU)
 
 
 def reversed_bunsetsu(words: Sequence[str], ends: Sequence[int]) -> list[int]:

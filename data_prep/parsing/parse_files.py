@@ -32,10 +32,10 @@ def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
         InputError: there is none.
     """
     wanted = Path(folder) / (uncompressed_name(text_path) + SUFFIXES[parser])
-    found = find_text(wanted)
-    if found is None:
+    path = find_text(wanted)
+    if path is None:
         raise InputError(f"{wanted}: no such file (nor compressed), expected the parses of {text_path}")
-    return found
+    return path
 
 
 def read_parses(path: Path, parser: str) -> Iterator[Parse]:

@@ -14,37 +14,34 @@ phrases.LANG-report.json counts what could not be parsed (those lines fall back 
 words that the reordering moves (4.5.1: 91.97%).
 """
 
-from command_line import options
+from dataclasses import dataclass
+from pathlib import Path
+
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
+from data_prep.formats.texts import LANGUAGE
+from data_prep.parsing.options import ParsingJob
+from data_prep.parsing.parse_files import SUFFIXES
 from data_prep.parsing.parsers import PHRASE_PARSERS
 
 
-def add_arguments(parser) -> None:
-    from data_prep.parsing.options import add_arguments as add_common
-    from data_prep.parsing.parse_files import SUFFIXES
+@dataclass(frozen=True, kw_only=True)
+class PhrasesJob(ParsingJob):
+    """Which text is parsed for phrases, and with what."""
 
-    parser.add_argument(
-        "--parser", choices=[*PHRASE_PARSERS, *SUFFIXES], default="spacy", help="4.4.2 uses enju"
-    )
-    parser.add_argument(
-        "--model", type=options.text, help="pipeline, folder of models or program of the parser"
-    )
-    parser.add_argument(
-        "--parses", type=options.path, metavar="DIR", help="folder of parses, for enju-xml and conllu"
-    )
-    add_common(parser, "en")
+    parser: str = option("4.4.2 uses enju", "spacy", choices=[*PHRASE_PARSERS, *SUFFIXES])
+    model: str | None = option("pipeline, folder of models or program of the parser")
+    lang: str = option("language of the files to parse", "en", type=LANGUAGE)
+    parses: Path | None = option("folder of parses, for enju-xml and conllu", metavar="DIR")
 
 
-def main(args) -> None:
+def main(job: PhrasesJob) -> None:
     from data_prep.formats.structures import PHRASES
-    from data_prep.parsing.options import ParsingJob
-    from data_prep.parsing.parse_files import SUFFIXES
     from data_prep.parsing.step import run
 
-    if (args.parser in SUFFIXES) != (args.parses is not None):
-        needs = "needs --parses DIR" if args.parser in SUFFIXES else "parses itself, --parses is for files"
-        raise InputError(f"--parser {args.parser}: {needs}")
-    if args.parses and args.model:
-        raise InputError(f"--model {args.model}: --parser {args.parser} reads parses; leave it out")
-    run(from_arguments(ParsingJob, args), PHRASES, args.parses)
+    if (job.parser in SUFFIXES) != (job.parses is not None):
+        needs = "needs --parses DIR" if job.parser in SUFFIXES else "parses itself, --parses is for files"
+        raise InputError(f"--parser {job.parser}: {needs}")
+    if job.parses and job.model:
+        raise InputError(f"--model {job.model}: --parser {job.parser} reads parses; leave it out")
+    run(job, PHRASES, job.parses)

@@ -4,15 +4,22 @@
 Of every file of structures in a folder; deshuffling is drawn once for the same lines.
 """
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from command_line import options
 from command_line.completion import check_finished
+from command_line.option_classes import option
 
 NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=options.path, help="folder of structures")
-    parser.add_argument("--seed", type=options.seed, default=1, help="of deshuffling")
+@dataclass(frozen=True, kw_only=True)
+class PositionChangesJob:
+    """Which structures are read."""
+
+    input: Path = option("folder of structures", required=True)
+    seed: int = option("of deshuffling", 1, type=options.seed)
 
 
 def shares(structures, seed: int) -> tuple[int, float, float]:
@@ -30,13 +37,13 @@ def shares(structures, seed: int) -> tuple[int, float, float]:
     return words, moved / max(1, words), shuffled / max(1, words)
 
 
-def main(args) -> None:
+def main(job: PositionChangesJob) -> None:
     from data_prep.formats.structures import Structures, structure_files
 
-    check_finished(args.input)
-    paths = structure_files(args.input)
+    check_finished(job.input)
+    paths = structure_files(job.input)
     print("| text | words | moved by | | by deshuffling |\n|---|---|---|---|---|")
     for path in paths:
         kind = path.suffix[1:]
-        words, moved, shuffled = shares(Structures(path, kind), args.seed)
+        words, moved, shuffled = shares(Structures(path, kind), job.seed)
         print(f"| {path.stem} | {words} | {NAMES[kind]} | {moved:.2%} | {shuffled:.2%} |")

@@ -90,11 +90,11 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
             counts["unparsed"] += 1
             failure = parsed or failure
             continue
-        found = structure_of(lines[place], "".join(text.split()), parsed, counts)
-        if found is None:
+        structure = structure_of(lines[place], "".join(text.split()), parsed, counts)
+        if structure is None:
             unmapped.append(place)
         else:
-            values[place] = found
+            values[place] = structure
     counts["unmapped"] = len(unmapped)
     counts["analysed"] = sum(map(bool, values))
     if counts["unparsed"] == len(filled) >= LINES_TO_JUDGE:

@@ -44,17 +44,17 @@ def texts_of_language(folder: Path, language: str) -> list[Path]:
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
     check_finished(folder)
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(Path(folder).iterdir()):
         name = uncompressed_name(path)
         parts = name.split(".")
         if path.is_file() and len(parts) > 1 and split_of(parts[0]) and parts[-1] == language:
-            if name in found:
-                raise InputError(f"{path}: the same text as {found[name].name}; keep one of them")
-            found[name] = path
-    if not found:
+            if name in paths:
+                raise InputError(f"{path}: the same text as {paths[name].name}; keep one of them")
+            paths[name] = path
+    if not paths:
         raise InputError(f"{folder}: no files named SPLIT.….{language} with SPLIT one of {', '.join(SPLITS)}")
-    return list(found.values())
+    return list(paths.values())
 
 
 def raw_text(folder: Path, path: Path) -> Path:
@@ -85,16 +85,18 @@ def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) 
             continue
         filled = [bool(line.split()) for line in block.decode()]
         wanted = len(filled) if parser == "enju-xml" else sum(filled)
-        found = list(islice(sentences, wanted))
-        if len(found) < wanted:
+        parses_of_block = list(islice(sentences, wanted))
+        if len(parses_of_block) < wanted:
             raise InputError(
-                f"{parses}: ends {wanted - len(found)} sentences before line "
+                f"{parses}: ends {wanted - len(parses_of_block)} sentences before line "
                 f"{block.first_line + block.lines - 1} of {path}; "
                 f"expected one sentence for every line{'' if parser == 'enju-xml' else ' with words'}"
             )
         if parser == "enju-xml":
-            found = [parse for parse, is_filled in zip(found, filled, strict=True) if is_filled]
-        yield Shard(number, block, tuple(found), parses)
+            parses_of_block = [
+                parse for parse, is_filled in zip(parses_of_block, filled, strict=True) if is_filled
+            ]
+        yield Shard(number, block, tuple(parses_of_block), parses)
     extra = next(sentences, None)
     if extra:
         raise InputError(

@@ -6,72 +6,72 @@ subword (a sentencepiece unit over a word boundary) become one unit.
 """
 
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
 from command_line.lines import find_text
+from command_line.option_classes import force_switch, option
 from command_line.outputs import scratch_folder
 from command_line.progress import progress
-from command_line.workers import add_dask_argument, add_workers_argument, make_workers
+from command_line.workers import dask_option, make_workers, workers_option
 from data_prep.blocks import Block, read_blocks
 from data_prep.step_folder import StepFolder
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--input", required=True, type=options.path, help="folder of structures")
-    parser.add_argument(
-        "--tokenized", required=True, type=options.path, help="folder of the text that was parsed"
-    )
-    parser.add_argument(
-        "--subword", required=True, type=options.path, help="folder of the same text in subwords"
-    )
-    parser.add_argument("--data", required=True, type=options.path, help="folder of the same text, binarized")
-    add_workers_argument(parser)
-    add_dask_argument(parser)
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+@dataclass(frozen=True, kw_only=True)
+class StructuresJob:
+    """Which structures are carried to which text."""
+
+    input: Path = option("folder of structures", required=True)
+    tokenized: Path = option("folder of the text that was parsed", required=True)
+    subword: Path = option("folder of the same text in subwords", required=True)
+    data: Path = option("folder of the same text, binarized", required=True)
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
 
-def main(args) -> None:
+def main(job: StructuresJob) -> None:
     from data_prep.formats.sentences import index_path
     from data_prep.formats.structures import is_structure_file, structure_files
     from data_prep.subword_spans import type_of_spelled
 
-    files = structure_files(args.input)
-    for folder in (args.input, args.tokenized, args.subword):
+    files = structure_files(job.input)
+    for folder in (job.input, job.tokenized, job.subword):
         check_finished(folder)
-    check_finished(args.data, "binarize")
-    subword_type = type_of_spelled(args.subword)
+    check_finished(job.data, "binarize")
+    subword_type = type_of_spelled(job.subword)
     rows = []
     for path in files:
         name = path.name.rpartition(".")[0]
-        index = index_path(args.data / name)
+        index = index_path(job.data / name)
         if not index.is_file():
             raise InputError(f"{index}: no such file, expected the binarized text of {path}")
-        rows.append((path, _find(args.tokenized, name), _find(args.subword, name)))
-    indexes = [index_path(args.data / path.with_suffix("").name) for path in files]
+        rows.append((path, _find(job.tokenized, name), _find(job.subword, name)))
+    indexes = [index_path(job.data / path.with_suffix("").name) for path in files]
     step = StepFolder(
-        args.data,
+        job.data,
         "structures",
         {"type": subword_type},
         reads=[*(path for row in rows for path in row), *indexes],
-        inputs=(args.input, args.tokenized, args.subword),
+        inputs=(job.input, job.tokenized, job.subword),
     )
-    if step.is_complete(args.force):
+    if step.is_complete(job.force):
         return
     step.begin(is_structure_file)
-    with make_workers(args.workers, args.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers:
         for over_words, words, units in rows:
-            carry_file(over_words, words, units, args.data / over_words.name, subword_type, workers)
+            carry_file(over_words, words, units, job.data / over_words.name, subword_type, workers)
     step.finish()
 
 
 def _find(folder: Path, name: str) -> Path:
-    found = find_text(folder / name)
-    if found is None:
+    path = find_text(folder / name)
+    if path is None:
         raise InputError(f"{folder / name}: no such file (nor compressed), but there are structures of it")
-    return found
+    return path
 
 
 def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:

@@ -83,14 +83,14 @@ def _extents(attachments, root: int) -> tuple[list[int], list[int]]:
 
 def phrases(tree: Tree) -> list[tuple[int, int, int]]:
     """(start, split, end) of every phrase, in preorder."""
-    found, pending, splits = [], [(0, tree.size)], tree.splits
+    phrases, pending, splits = [], [(0, tree.size)], tree.splits
     while pending:
         start, end = pending.pop()
         if end - start > 1:
-            split = splits[len(found)]
-            found.append((start, split, end))
+            split = splits[len(phrases)]
+            phrases.append((start, split, end))
             pending += ((split, end), (start, split))
-    return found
+    return phrases
 
 
 def keep_tokens(tree: Tree, kept: Sequence[bool]) -> Tree:
@@ -108,17 +108,17 @@ def keep_tokens(tree: Tree, kept: Sequence[bool]) -> Tree:
 
 def depths(tree: Tree) -> list[int]:
     """For every token how many phrases it is part of."""
-    found = [0] * tree.size
+    depths = [0] * tree.size
     pending, phrase = [(0, tree.size, 0)], 0
     while pending:
         start, end, depth = pending.pop()
         if end - start == 1:
-            found[start] = depth
+            depths[start] = depth
             continue
         split = tree.splits[phrase]
         phrase += 1
         pending += ((split, end, depth + 1), (start, split, depth + 1))
-    return found
+    return depths
 
 
 def widen_leaves(tree: Tree, widths: Sequence[int]) -> Tree:

@@ -16,10 +16,12 @@ language, occurs in training. Memory: about 100 bytes per line of the whole corp
 """
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.progress import progress
 from data_prep.formats.texts import (
     LANGUAGE,
@@ -43,30 +45,18 @@ WORDS = range(4, 21)
 VAIN_DRAWS = 10_000  # in a row, before giving up
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--langs", required=True, type=LANGUAGES, help="languages, separated by commas: en,de,fr"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, help="folder for the text files"
-    )
-    parser.add_argument(
-        "--train-lines", type=options.positive, default=100_000, help="training lines per pair"
-    )
-    parser.add_argument(
-        "--valid-lines", type=options.positive, default=500, help="lines of the multi-way valid set"
-    )
-    parser.add_argument(
-        "--test-lines", type=options.positive, default=500, help="lines of the multi-way test set"
-    )
-    parser.add_argument(
-        "--centric",
-        type=LANGUAGE,
-        default="en",
-        help="the language of every training pair (8.2.1: English)",
-    )
-    parser.add_argument("--seed", type=options.seed, default=1, help="another seed gives another corpus")
-    parser.add_argument("--force", action="store_true", help="make it again even if it is there")
+@dataclass(frozen=True, kw_only=True)
+class PhrasebookJob:
+    """What is made."""
+
+    langs: list[str] = option("languages, separated by commas: en,de,fr", required=True, type=LANGUAGES)
+    output: Path = output_folder("the text files")
+    train_lines: int = option("training lines per pair", 100_000)
+    valid_lines: int = option("lines of the multi-way valid set", 500)
+    test_lines: int = option("lines of the multi-way test set", 500)
+    centric: str = option("the language of every training pair (8.2.1: English)", "en", type=LANGUAGE)
+    seed: int = option("another seed gives another corpus", 1, type=options.seed)
+    force: bool = force_switch()
 
 
 def line_key(line: str) -> int:
@@ -156,17 +146,17 @@ def make(folder: Path, languages: list[str], centric: str, lines: dict[str, int]
             write_training(book, folder, pair, lines[TRAIN])
 
 
-def main(args) -> None:
+def main(job: PhrasebookJob) -> None:
     from importlib.metadata import version
 
-    languages = args.langs
-    centric = centric_language(languages, args.centric)
-    lines = {split: getattr(args, f"{split}_lines") for split in SPLITS}
-    settings = {"languages": languages, "centric": centric, "lines": lines, "seed": args.seed}
+    languages = job.langs
+    centric = centric_language(languages, job.centric)
+    lines = {split: getattr(job, f"{split}_lines") for split in SPLITS}
+    settings = {"languages": languages, "centric": centric, "lines": lines, "seed": job.seed}
     settings["versions"] = {name: version(name) for name in ("babel", "num2words")}
-    step = StepFolder(args.output, "phrasebook", settings)
-    if step.is_complete(args.force):
+    step = StepFolder(job.output, "phrasebook", settings)
+    if step.is_complete(job.force):
         return
     step.begin(is_corpus_file)
-    make(args.output, languages, centric, lines, args.seed)
+    make(job.output, languages, centric, lines, job.seed)
     step.finish()

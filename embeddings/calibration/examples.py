@@ -54,7 +54,9 @@ def read_inferences(paths: Sequence[Path]) -> list[Inference]:
             premise, hypothesis, label = pair.first, pair.second, pair.label
             if label in (ENTAILMENT, CONTRADICTION) and premise and hypothesis and premise != hypothesis:
                 premises.setdefault(premise, {}).setdefault(label, {})[hypothesis] = None
-    examples = [example for premise, known in premises.items() for example in _of_premise(premise, known)]
+    examples = [
+        example for premise, hypotheses in premises.items() for example in _of_premise(premise, hypotheses)
+    ]
     if not examples:
         raise InputError(f"{paths[0]}: no premise entails a hypothesis; expected lines labelled {ENTAILMENT}")
     return examples

@@ -6,10 +6,9 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, output_folder, switch
-from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
+from embeddings.encoders.options import SENTENCE_TRANSFORMERS, kind_of_trained
 from embeddings.parallel_validation import RequiredParallelValidation
 
-STATE = "training"  # folder of what the trainer needs to go on
 KIND = "calibration"
 ENCODER = "encoder"  # folder of the best checkpoint
 POOLINGS = ("mean", "cls")
@@ -72,12 +71,7 @@ class Calibration:
         Raises:
             InputError: it is neither, or says itself how it makes vectors.
         """
-        kind = kind_of(self.model)
-        if kind not in (TRANSFORMERS, SENTENCE_TRANSFORMERS):
-            raise InputError(
-                f"--model {self.model}: is an encoder of the kind {kind}, expected a folder of {TRANSFORMERS}"
-                f" or {SENTENCE_TRANSFORMERS}; `fairseq_ext export` makes one"
-            )
+        kind = kind_of_trained(self.model)
         for name in ("pooling", "layer"):
             if kind == SENTENCE_TRANSFORMERS and getattr(self, name) is not None:
                 raise InputError(

@@ -15,11 +15,12 @@ from sentence_transformers.sentence_transformer.losses import (
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
+from command_line.trainings import STATE
 from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.best_model import BestModel, shares
 from embeddings.calibration.encoder import as_encoder
 from embeddings.calibration.examples import NLI, STS, Course, columns_of
-from embeddings.calibration.options import ENCODER, STATE, Calibration
+from embeddings.calibration.options import ENCODER, Calibration
 from embeddings.encoders.huggingface import padded, token_ids
 from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
 from embeddings.parallel_validation import SCORE, retrieval

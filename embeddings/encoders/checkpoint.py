@@ -60,19 +60,19 @@ class Segmentation:
 
     def _tokenizer(self, language: str | None):
         """That of the training data; of another language, the one that `data_prep` would take."""
-        known = self.preparation.tokenizers
+        tokenizers = self.preparation.tokenizers
         if language is None:
-            first, *others = known
-            if others and (len(set(known.values())) > 1 or has_rules_of_languages(known[first])):
+            first, *others = tokenizers
+            if others and (len(set(tokenizers.values())) > 1 or has_rules_of_languages(tokenizers[first])):
                 raise LanguageNeeded(
                     f"{self.folder / FILE_NAME}: languages are tokenized in different ways, so the language"
-                    f" of the text must be known, one of {', '.join(known)}"
+                    f" of the text must be known, one of {', '.join(tokenizers)}"
                 )
-            return make_tokenizer(known[first], first)
-        name = language if language in known else closest(language, known)
+            return make_tokenizer(tokenizers[first], first)
+        name = language if language in tokenizers else closest(language, tokenizers)
         if name:
-            return make_tokenizer(known[name], name)
-        return make_tokenizer(tokenizer_like(known.values(), language), language)
+            return make_tokenizer(tokenizers[name], name)
+        return make_tokenizer(tokenizer_like(tokenizers.values(), language), language)
 
 
 class CheckpointEncoder(TokenEncoder):
@@ -196,8 +196,8 @@ class CheckpointEncoder(TokenEncoder):
         )
 
     def _known(self, language: str) -> str:
-        known = self.tags.languages
-        return language if language in known else closest(language, known) or language
+        languages = self.tags.languages
+        return language if language in languages else closest(language, languages) or language
 
     def run(self, batch: list[list[int]]):
         """The encoder's output for sentences, padded on the right, and what it read, B x T."""

@@ -44,13 +44,13 @@ def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
     """
     if not language:
         raise LanguageNeeded(f"{name} reads the tag of the language of the text, one of {', '.join(codes)}")
-    found = usual_names(language, codes)
-    if len(found) != 1:
+    matching = usual_names(language, codes)
+    if len(matching) != 1:
         raise InputError(
             f"{name} reads the tag of the language of the text, which is {language}; expected one of"
-            f" {', '.join(sorted(found) or codes)}"
+            f" {', '.join(sorted(matching) or codes)}"
         )
-    return found.pop()
+    return matching.pop()
 
 
 def padded(tokenizer, batch: list[list[int]], device) -> dict:

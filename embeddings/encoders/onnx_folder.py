@@ -68,7 +68,7 @@ class OnnxEncoder(TokenEncoder):
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:
         """A line without words has no tokens, as in a checkpoint."""
         ids = token_ids(self.tokenizer, list(sentences), self.longest)
-        return [found if line.strip() else [] for line, found in zip(sentences, ids, strict=True)]
+        return [own if line.strip() else [] for line, own in zip(sentences, ids, strict=True)]
 
     def run(self, batch: list[list[int]]):
         """B x C."""
@@ -78,8 +78,8 @@ class OnnxEncoder(TokenEncoder):
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-        (found,) = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
-        return found
+        (vectors,) = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
+        return vectors
 
     def vectors(self, output):
         import torch

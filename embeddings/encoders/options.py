@@ -1,8 +1,9 @@
 """Which encoder: the options that all commands share."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from command_line.errors import InputError
 from command_line.option_classes import option, switch
@@ -14,13 +15,38 @@ PRECISIONS = ("float32", "bfloat16", "int8")
 AVERAGE = "average"  # of all layers
 RECORDS = "[!.]*.npy.json"  # of stored vectors; a hidden one is half-written
 POOLINGS = ("mean", "words", "cls", "pooler")
-CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = KIND_NAMES = (
+CHECKPOINT, TRANSFORMERS, SENTENCE_TRANSFORMERS, ONNX, STORED = (
     "checkpoint",
     "transformers",
     "sentence-transformers",
     "onnx",
     "stored",
 )
+
+
+class Kind(NamedTuple):
+    """A kind of encoder.
+
+    Attributes:
+        module, name: of its class, which is imported when an encoder is loaded.
+        takes: the options that it has and others have not.
+    """
+
+    module: str
+    name: str
+    takes: tuple[str, ...] = ()
+
+    def load(self, options: "EncoderOptions") -> SentenceEncoder:
+        return getattr(import_module(f"embeddings.encoders.{self.module}"), self.name).load(options)
+
+
+KINDS = {
+    CHECKPOINT: Kind("checkpoint", "CheckpointEncoder", ("model_data", "pooling", "target_lang")),
+    TRANSFORMERS: Kind("transformers_folder", "TransformersEncoder", ("pooling", "layer", "prefix")),
+    SENTENCE_TRANSFORMERS: Kind("sentence_transformers_folder", "SentenceTransformersEncoder", ("prefix",)),
+    ONNX: Kind("onnx_folder", "OnnxEncoder"),
+    STORED: Kind("stored", "StoredVectors"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +58,7 @@ class EncoderOptions:
         " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
         required=True,
     )
-    encoder: str | None = option("its kind (default: what the model looks like)", choices=KIND_NAMES)
+    encoder: str | None = option("its kind (default: what the model looks like)", choices=list(KINDS))
     model_data: Path | None = option(
         "of a checkpoint: binarized folder with its dictionary, and how text is segmented"
     )
@@ -72,12 +98,11 @@ class EncoderOptions:
             InputError: the model is missing or no encoder, or an option is not one of its kind.
         """
         kind = self.encoder or kind_of(self.model)
-        taken = TAKES[kind]
         for name in ("model_data", "pooling", "layer", "target_lang", "prefix"):
-            if getattr(self, name) is not None and name not in taken:
+            if getattr(self, name) is not None and name not in KINDS[kind].takes:
                 words = f"--{name.replace('_', '-')}"
                 raise InputError(f"{words}: {self.model} is an encoder of the kind {kind}, which takes none")
-        encoder = KINDS[kind](self)
+        encoder = KINDS[kind].load(self)
         encoder.name = self.encoder_name or encoder.name
         return encoder
 
@@ -97,10 +122,10 @@ class EncoderOptions:
         """
         if self.model.is_dir():
             return _files_of_folder(self.model, output)
-        found = [self.model] if self.model.is_file() else []
+        paths = [self.model] if self.model.is_file() else []
         for pattern in ("dict.*.txt", "preparation.json", "subword.*") if self.model_data else ():
-            found += sorted(self.model_data.glob(pattern))
-        return found
+            paths += sorted(self.model_data.glob(pattern))
+        return paths
 
     def device(self):
         import torch
@@ -149,47 +174,16 @@ def kind_of(model: Path) -> str:
     )
 
 
-def _checkpoint(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.checkpoint import CheckpointEncoder
+def kind_of_trained(model: Path) -> str:
+    """The kind of an encoder that is to be trained.
 
-    return CheckpointEncoder.load(options)
-
-
-def _transformers(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.transformers_folder import TransformersEncoder
-
-    return TransformersEncoder.load(options)
-
-
-def _sentence_transformers(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.sentence_transformers_folder import SentenceTransformersEncoder
-
-    return SentenceTransformersEncoder.load(options)
-
-
-def _onnx(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.onnx_folder import OnnxEncoder
-
-    return OnnxEncoder.load(options)
-
-
-def _stored(options: EncoderOptions) -> SentenceEncoder:
-    from embeddings.encoders.stored import StoredVectors
-
-    return StoredVectors.load(options.model)
-
-
-KINDS: dict[str, Callable[[EncoderOptions], SentenceEncoder]] = {
-    CHECKPOINT: _checkpoint,
-    TRANSFORMERS: _transformers,
-    SENTENCE_TRANSFORMERS: _sentence_transformers,
-    ONNX: _onnx,
-    STORED: _stored,
-}
-TAKES = {  # options that not every kind has
-    CHECKPOINT: ("model_data", "pooling", "target_lang"),
-    TRANSFORMERS: ("pooling", "layer", "prefix"),
-    SENTENCE_TRANSFORMERS: ("prefix",),
-    ONNX: (),
-    STORED: (),
-}
+    Raises:
+        InputError: it is none of transformers or sentence-transformers.
+    """
+    kind = kind_of(model)
+    if kind not in (TRANSFORMERS, SENTENCE_TRANSFORMERS):
+        raise InputError(
+            f"--model {model}: is an encoder of the kind {kind}, expected a folder of {TRANSFORMERS}"
+            f" or {SENTENCE_TRANSFORMERS}; `fairseq_ext export` makes one"
+        )
+    return kind

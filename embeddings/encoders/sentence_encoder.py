@@ -195,11 +195,11 @@ class TokenEncoder(SentenceEncoder):
 
     def encode_tokens(self, sentences: Sequence[str], language: str | None = None) -> TokenVectors:
         tokens = self.tokens(list(sentences), language)
-        found = self._no_states(len(tokens))
+        states = self._no_states(len(tokens))
         for rows, output in self._outputs(tokens):
-            self._keep_states(found, rows, output)
+            self._keep_states(states, rows, output)
         self._count_cut(tokens)
-        return found
+        return states
 
     def encode_with_tokens(
         self, sentences: Sequence[str], language: str | None = None
@@ -207,12 +207,12 @@ class TokenEncoder(SentenceEncoder):
         """`encode` and `encode_tokens` of the same sentences; the model runs once."""
         tokens = self.tokens(list(sentences), language)
         vectors = np.zeros((len(tokens), self.width), dtype=np.float32)
-        found = self._no_states(len(tokens))
+        states = self._no_states(len(tokens))
         for rows, output in self._outputs(tokens):
             vectors[rows] = self.vectors(output).float().cpu().numpy()
-            self._keep_states(found, rows, output)
+            self._keep_states(states, rows, output)
         self._count_cut(tokens)
-        return self._finite(vectors), found
+        return self._finite(vectors), states
 
     def try_out(self, tokens: list[int]) -> None:
         """Encode one sentence, so that a model that cannot be run is found where it is loaded.
@@ -231,8 +231,8 @@ class TokenEncoder(SentenceEncoder):
         )
 
     def _keep_states(self, kept: TokenVectors, rows: list[int], output) -> None:
-        found, padding, others = (one.cpu() for one in self.states(output))
-        for row, one, left_out, no_word in zip(rows, found.float(), padding, others, strict=True):
+        states, padding, others = (one.cpu() for one in self.states(output))
+        for row, one, left_out, no_word in zip(rows, states.float(), padding, others, strict=True):
             kept.states[row] = one[~left_out].numpy()
             kept.special[row] = no_word[~left_out].numpy()
             if not np.isfinite(kept.states[row]).all():
@@ -255,11 +255,11 @@ class TokenEncoder(SentenceEncoder):
 
     def _encode_once(self, tokens: list[list[int]], order: list[int]) -> np.ndarray:
         """The vectors of different sentences, each as often as its number is in `order`, B x C."""
-        found = np.zeros((len(tokens), self.width), dtype=np.float32)
+        vectors = np.zeros((len(tokens), self.width), dtype=np.float32)
         for rows, output in self._outputs(tokens):
-            found[rows] = self.vectors(output).float().cpu().numpy()
+            vectors[rows] = self.vectors(output).float().cpu().numpy()
         self._count_cut([tokens[row] for row in order])
-        return self._finite(found[order])
+        return self._finite(vectors[order])
 
     def _finite(self, vectors: np.ndarray) -> np.ndarray:
         row = first_not_finite(vectors)

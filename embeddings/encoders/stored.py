@@ -13,7 +13,7 @@ from data_prep.formats.teacher_vectors import encoder_identity, encoder_title
 from data_prep.formats.token_states import TokenStatesFile, paths_of
 from data_prep.formats.vectors import VectorsFile
 from data_prep.languages import subtag
-from embeddings.encoders.options import RECORDS
+from embeddings.encoders.options import RECORDS, EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, TokenVectors
 from embeddings.encoders.sizes import EncoderSize
 
@@ -68,7 +68,11 @@ class StoredVectors(SentenceEncoder):
         return {language for language, _ in self.places}
 
     @classmethod
-    def load(cls, folder: Path, option: str = "--model") -> "StoredVectors":
+    def load(cls, options: EncoderOptions) -> "StoredVectors":
+        return cls.of_folder(options.model)
+
+    @classmethod
+    def of_folder(cls, folder: Path, option: str = "--model") -> "StoredVectors":
         """The vectors in a folder.
 
         Args:
@@ -101,10 +105,10 @@ class StoredVectors(SentenceEncoder):
         Raises:
             InputError: a sentence has no vector.
         """
-        found = np.empty((len(sentences), self.width), dtype=np.float32)
+        vectors = np.empty((len(sentences), self.width), dtype=np.float32)
         for place, (number, row) in enumerate(self._find(sentences, language, self.places)):
-            found[place] = self.files[number].read(row, row + 1)[0]
-        return found
+            vectors[place] = self.files[number].read(row, row + 1)[0]
+        return vectors
 
     def _find(
         self, sentences: Sequence[str], language: str | None, places: Places
@@ -126,18 +130,18 @@ class StoredVectors(SentenceEncoder):
             InputError: a sentence is not there, or states are of another encoder or text than vectors.
         """
         where = self._find(sentences, language, self.token_places)
-        found = [self._states_of(number).line(row) for number, row in where]
-        return TokenVectors([states for states, _ in found], [special for _, special in found])
+        stored = [self._states_of(number).line(row) for number, row in where]
+        return TokenVectors([states for states, _ in stored], [special for _, special in stored])
 
     def _states_of(self, number: int) -> TokenStatesFile:
         if number not in self._states:
             vectors = self.files[number]
-            found = TokenStatesFile.open(vectors.path)
-            of_states, of_vectors = _made_of(found.record), _made_of(vectors.record)
+            states = TokenStatesFile.open(vectors.path)
+            of_states, of_vectors = _made_of(states.record), _made_of(vectors.record)
             for field in of_states:
                 if of_states[field] != of_vectors[field]:
-                    raise InputError(f"{found.path}: of another {field} than {vectors.path}; encode again")
-            self._states[number] = found
+                    raise InputError(f"{states.path}: of another {field} than {vectors.path}; encode again")
+            self._states[number] = states
         return self._states[number]
 
     def encode_lines(self, path, rows, sentences, language=None):

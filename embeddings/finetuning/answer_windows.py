@@ -181,12 +181,12 @@ def best_answer(context: str, windows: Iterable[Window], outputs: Iterable[Outpu
         windows: of one question.
         outputs: what the model says of them, "start_logits" and "end_logits", T each.
     """
-    found, best = "", -math.inf
+    answer, best = "", -math.inf
     for window, output in zip(windows, outputs, strict=True):
         first, offsets = window["_first"], window["_offsets"]
         if len(offsets):
             tokens = slice(first, first + len(offsets))
             score, begin, end = best_span(output["start_logits"][tokens], output["end_logits"][tokens])
             if score > best:
-                found, best = context[offsets[begin, 0] : offsets[end, 1]], score
-    return found
+                answer, best = context[offsets[begin, 0] : offsets[end, 1]], score
+    return answer

@@ -142,14 +142,14 @@ def _check_kind(model, task: Task, folder: Path) -> None:
     """
     summary, kind = getattr(model, "sequence_summary", None), model.config.model_type
     if "decoder_input_ids" in inspect.signature(model.forward).parameters:
-        found = f"is of the kind {kind}, whose decoder the head of --task {task.name} would read"
+        reason = f"is of the kind {kind}, whose decoder the head of --task {task.name} would read"
     elif hasattr(model, "set_default_language"):
-        found = "reads every language by adapters of its own (X-MOD), which a task does not choose"
+        reason = "reads every language by adapters of its own (X-MOD), which a task does not choose"
     elif getattr(summary, "summary_type", None) == "last":
-        found = f"the head of --task {task.name} would read its last token (XLNet), which may be padding"
+        reason = f"the head of --task {task.name} would read its last token (XLNet), which may be padding"
     else:
         return
-    raise InputError(f"--model {folder}: {found}; expected {EXPECTED}")
+    raise InputError(f"--model {folder}: {reason}; expected {EXPECTED}")
 
 
 def _check_encoder(model, notes: dict, folder: Path) -> None:
@@ -240,7 +240,7 @@ def _said_of(
     """Of a few windows, those of one length together."""
     device = model.device
     order = sorted(range(len(windows)), key=lambda row: len(windows[row]["input_ids"]))
-    found: list[Outputs] = [{}] * len(windows)
+    outputs_of_rows: list[Outputs] = [{}] * len(windows)
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
         features = collated(reader, [windows[row] for row in rows], with_targets=False)
@@ -250,8 +250,8 @@ def _said_of(
         of_tokens = {name for name in said if said[name].ndim == 3 or name != "logits"}
         for place, row in enumerate(rows):
             length = len(windows[row]["input_ids"])
-            found[row] = {
+            outputs_of_rows[row] = {
                 name: values[place, :length] if name in of_tokens else values[place]
                 for name, values in said.items()
             }
-    return found
+    return outputs_of_rows

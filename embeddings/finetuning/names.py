@@ -88,7 +88,7 @@ class Names(Task):
         """
         before, after = _specials(reader)
         pieces = _pieces(example.words, reader)
-        found = []
+        labelled = []
         for start, stop in _cuts([len(one) for one in pieces], _room(reader)):
             ids = [piece for word in pieces[start:stop] for piece in word]
             ends = accumulate((len(word) for word in pieces[start:stop]), initial=len(before))
@@ -99,8 +99,8 @@ class Names(Task):
             window = {"input_ids": [*before, *ids, *after], "attention_mask": [1] * len(labels)}
             if "token_type_ids" in reader.tokenizer.model_input_names:
                 window["token_type_ids"] = [0] * len(labels)
-            found.append({**window, "labels": labels, "_first": first})
-        return found
+            labelled.append({**window, "labels": labels, "_first": first})
+        return labelled
 
     def count(self, example: TaggedSentence, reader: Reader) -> int:
         lengths = [len(one) for one in _pieces(example.words, reader)]
@@ -112,28 +112,28 @@ class Names(Task):
         """F1 of names, of whole sentences: what was cut is joined again."""
         windows = [self.windows(example, reader) for example in examples]
         outputs = predict([window for of_one in windows for window in of_one])
-        right = found = expected = 0
+        right = predicted = expected = 0
         for example, of_one in zip(examples, windows, strict=True):
             tags = [tag for window in of_one for tag in _predicted(window, next(outputs), reader)]
             said, gold = spans(tags), spans(example.tags)
-            right, found, expected = right + len(said & gold), found + len(said), expected + len(gold)
-        return {"f1": 100 * 2 * right / (found + expected) if right else 0.0}
+            right, predicted, expected = right + len(said & gold), predicted + len(said), expected + len(gold)
+        return {"f1": 100 * 2 * right / (predicted + expected) if right else 0.0}
 
 
 def spans(tags: Sequence[str]) -> set[Span]:
     """The names that tags say. As seqeval has it by default, an I- begins one as well, where no name of its
     type goes on.
     """
-    found: set[Span] = set()
+    entities: set[Span] = set()
     kind, start = "", 0
     for place, tag in enumerate([*tags, OUTSIDE]):
         position, _, its_kind = tag.partition("-")
         if kind and (position != "I" or its_kind != kind):
-            found.add((kind, start, place))
+            entities.add((kind, start, place))
             kind = ""
         if its_kind and not kind:
             kind, start = its_kind, place
-    return found
+    return entities
 
 
 def _sentences(path: Path) -> Iterator[list[tuple[str, str]]]:

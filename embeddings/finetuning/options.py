@@ -9,13 +9,12 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, output_folder, switch
 from data_prep.formats.texts import LANGUAGE
-from embeddings.encoders.options import SENTENCE_TRANSFORMERS, TRANSFORMERS, kind_of
+from embeddings.encoders.options import kind_of_trained
 from embeddings.finetuning.registry import TASKS
 from embeddings.finetuning.task import Hyperparameters, Task
 from embeddings.parallel_validation import ParallelValidation
 
 KIND = "finetuning"
-STATE = "training"  # folder of what the trainer needs to go on
 MODEL = "model"  # folder of the best checkpoint
 PIVOT = "en"  # the language that others are switched with
 LanguageFile = tuple[str, Path]
@@ -137,12 +136,7 @@ class Training:
         Raises:
             InputError: one line that says what to do.
         """
-        kind = kind_of(self.model)
-        if kind not in (TRANSFORMERS, SENTENCE_TRANSFORMERS):
-            raise InputError(
-                f"--model {self.model}: is an encoder of the kind {kind}, expected a folder of {TRANSFORMERS}"
-                f" or {SENTENCE_TRANSFORMERS}; `fairseq_ext export` makes one"
-            )
+        kind_of_trained(self.model)
         if self.code_switching and self.languages == [PIVOT]:
             raise InputError(
                 f"--code-switching: --train has {PIVOT} alone; expected languages that it was translated into"

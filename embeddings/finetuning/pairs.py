@@ -41,17 +41,17 @@ class Pairs(Task):
     defaults = Hyperparameters(epochs=2, batch_size=32, learning_rate=5e-5, warmup=1000, max_length=128)
 
     def read(self, path: Path, language: str) -> list[Pair]:
-        found = [_of(pair, path) for pair in read_labelled_pairs(path, language) if pair.label != NONE]
-        if not found:
+        pairs = [_of(pair, path) for pair in read_labelled_pairs(path, language) if pair.label != NONE]
+        if not pairs:
             raise InputError(f"{path}: no pair of {language} that has a label; expected some")
-        return found
+        return pairs
 
     def classes(self, examples: Sequence[Pair]) -> tuple[str, ...]:
-        found = tuple(sorted({one.label for one in examples}))
-        if len(found) < 2:
+        labels = tuple(sorted({one.label for one in examples}))
+        if len(labels) < 2:
             path = examples[0].place[0]
-            raise InputError(f"{path}: only the label {found[0]!r:.40}; expected at least two")
-        return found
+            raise InputError(f"{path}: only the label {labels[0]!r:.40}; expected at least two")
+        return labels
 
     def check(self, examples: Sequence[Pair], classes: Sequence[str]) -> None:
         for example in examples:

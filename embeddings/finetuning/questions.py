@@ -50,10 +50,10 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         InputError: another layout, an id twice, a question without answers, or no question.
     """
-    found = list(_asked(path))
-    if not found:
+    questions = list(_asked(path))
+    if not questions:
         raise InputError(f"{path}: no question; expected some")
-    return found
+    return questions
 
 
 def with_place(questions: Sequence[Question], where: str) -> list[Question]:
@@ -65,31 +65,31 @@ def with_place(questions: Sequence[Question], where: str) -> list[Question]:
     Raises:
         InputError: there is none.
     """
-    found = [question for question in questions if question.span is not None]
-    if not found:
+    placed = [question for question in questions if question.span is not None]
+    if not placed:
         raise InputError(
             f"{where}: {len(questions)} questions, none with an answer that is in its context; expected some"
             " to learn from"
         )
-    if len(found) < len(questions):
+    if len(placed) < len(questions):
         print(
             f"warning: {where}: questions without an answer that is in their context:"
-            f" {len(questions) - len(found):,} of {len(questions):,}; they are left out of training",
+            f" {len(questions) - len(placed):,} of {len(questions):,}; they are left out of training",
             file=sys.stderr,
         )
-    return found
+    return placed
 
 
 def _asked(path: Path) -> Iterator[Question]:
     record = parse_json(b"".join(chain.from_iterable(read_rows(path, _LINES))), path)
     check(record, LAYOUT, path)
-    known = set()
+    names = set()
     for paragraph in (one for article in record["data"] for one in article["paragraphs"]):
         for asked in paragraph["qas"]:
             name, where = asked["id"], f"{path}: question {asked['id']!r:.60}"
-            if name in known:
+            if name in names:
                 raise InputError(f"{where} is there twice; expected every id once")
-            known.add(name)
+            names.add(name)
             check(asked, QUESTION, where)
             if not asked["answers"]:
                 raise InputError(f"{where} has no answers; expected some, as in SQuAD 1.1")

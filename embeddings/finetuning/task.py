@@ -157,7 +157,7 @@ def read_files(task: Task, given: Sequence[tuple[str, Path]]) -> list[Examples]:
 
 def by_language(files: Sequence[Examples]) -> dict[str, list]:
     """All examples of every language, of which there may be several files."""
-    found: dict[str, list] = {}
+    examples: dict[str, list] = {}
     for file in files:
-        found.setdefault(file.language, []).extend(file.examples)
-    return found
+        examples.setdefault(file.language, []).extend(file.examples)
+    return examples

@@ -14,6 +14,7 @@ import torch
 from transformers import TrainingArguments, set_seed
 
 from command_line.errors import InputError
+from command_line.trainings import STATE
 from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.best_model import BestModel, shares
 from embeddings.encoders.options import TRANSFORMERS, EncoderOptions
@@ -26,7 +27,7 @@ from embeddings.finetuning.model import (
     predictor,
     reader_of,
 )
-from embeddings.finetuning.options import MODEL, PIVOT, STATE, Training
+from embeddings.finetuning.options import MODEL, PIVOT, Training
 from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language, read_files
 from embeddings.parallel_validation import SCORE, retrieval
 from embeddings.test_sets import ParallelFiles
@@ -206,12 +207,12 @@ def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict
 
     Several files of a language are one.
     """
-    found = {
+    measures = {
         language: task.measure(examples, language, reader, predict)
         for language, examples in by_language(files).items()
     }
-    means = {name: float(np.mean([one[name] for one in found.values()])) for name in task.measures}
-    return {**means, "languages": found}
+    means = {name: float(np.mean([one[name] for one in measures.values()])) for name in task.measures}
+    return {**means, "languages": measures}
 
 
 def tested(job: Training, folder: Path, files: list[Examples]) -> dict:

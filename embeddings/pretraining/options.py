@@ -9,7 +9,6 @@ from command_line.option_classes import force_switch, option, output_folder, swi
 from data_prep.formats.texts import LANGUAGE
 
 KIND = "pretraining"
-STATE = "training"  # folder of what the trainer needs to go on
 VALIDATION = "validation.json"  # in the folder of an encoder
 SENTENCES, BLOCKS = "sentences", "blocks"
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from transformers import TrainerCallback
 
 from command_line.outputs import scratch_folder, write_json
+from command_line.trainings import STATE
 from data_prep.transformers_trainer import OrderedTrainer, Progress, go_on, ordered_arguments
 from embeddings.pretraining.examples import Batches, Masking
-from embeddings.pretraining.options import STATE, VALIDATION, Pretraining, encoder_folder
+from embeddings.pretraining.options import VALIDATION, Pretraining, encoder_folder
 from embeddings.pretraining.validation import mean_of, validate
 
 

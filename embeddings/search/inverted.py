@@ -64,12 +64,12 @@ def inverted_lists(
 
         def search(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             index.nprobe = min(probes, lists)
-            cosines, found = index.search(queries, k)
-            few = np.flatnonzero((found < 0).any(axis=1))
+            cosines, rows_found = index.search(queries, k)
+            few = np.flatnonzero((rows_found < 0).any(axis=1))
             if few.size:
                 index.nprobe = lists
-                cosines[few], found[few] = index.search(queries[few], k)
-            return cosines, found
+                cosines[few], rows_found[few] = index.search(queries[few], k)
+            return cosines, rows_found
 
         yield search
 

@@ -116,9 +116,9 @@ def _best(there: Neighbours, back: Neighbours, mining: Mining) -> tuple[tuple[np
     densities, others = there.means[:, None], back.means[there.rows]
     scores = margins(there.cosines, densities, others, mining.margin)
     best = scores.argmax(axis=1)[:, None]
-    found = np.take_along_axis(there.rows, best, axis=1)[:, 0]
+    rows = np.take_along_axis(there.rows, best, axis=1)[:, 0]
     held = without_neighbourhood(densities, others) if mining.margin == "ratio" else 0
-    return (np.take_along_axis(scores, best, axis=1)[:, 0], np.arange(len(best)), found), held
+    return (np.take_along_axis(scores, best, axis=1)[:, 0], np.arange(len(best)), rows), held
 
 
 def _no_row_twice(pairs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:

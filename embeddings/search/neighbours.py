@@ -90,8 +90,8 @@ def nearest(queries, candidates, k: int, search: Search = EXACTLY) -> Neighbours
         )
     rows = search.rows(width_of(queries))
     with _opened(candidates, search, rows) as find:
-        found = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
-    return Neighbours(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        parts = [in_order(*find(block, k)) for _, block in blocks(queries, rows)]
+    return Neighbours(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _opened(candidates, search: Search, rows: int) -> AbstractContextManager:

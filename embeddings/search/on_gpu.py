@@ -37,9 +37,9 @@ def all_candidates_on(device: str, candidates, rows: int) -> Iterator:
             theirs = torch.from_numpy(np.ascontiguousarray(block)).to(device)
             new = [_nearest(part, theirs, k) for part in ours.split(max(1, PRODUCTS // len(theirs)))]
             best.append((torch.cat([each for each, _ in new]), torch.cat([each for _, each in new]) + start))
-            cosines, found = (torch.cat(each, dim=1) for each in zip(*best, strict=True))
+            cosines, numbers = (torch.cat(each, dim=1) for each in zip(*best, strict=True))
             cosines, places = _best(cosines, k)
-            best = [(cosines, found.gather(1, places))]
+            best = [(cosines, numbers.gather(1, places))]
         return tuple(each.cpu().numpy() for each in best[0])
 
     yield find

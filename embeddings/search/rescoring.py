@@ -102,10 +102,10 @@ def states_of(
 def _encoded(encoder: SentenceEncoder, sentences: Sequence[str], language: str | None) -> Iterator[tuple]:
     for rows in _parts(np.arange(len(sentences)), WINDOW, "states of tokens"):
         try:
-            found = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
+            tokens = encoder.encode_tokens(list(lines_at(sentences, rows)), language)
         except NotFinite as error:
             raise NotFinite(encoder.name, int(rows[error.row])) from None
-        yield int(rows[0]), found.states, found.special
+        yield int(rows[0]), tokens.states, tokens.special
 
 
 def _parts(rows: np.ndarray, size: int, title: str) -> Iterator[np.ndarray]:
@@ -123,14 +123,14 @@ def rescored(near: Neighbourhoods, sides: Sides, rescoring: Rescoring) -> Neighb
     means = None
     if rescoring.normalize is not None:
         means = _means(sides, rescoring.normalize_sample or SAMPLE, rescoring.without_specials)
-    found = []
+    both = []
     for place, one in enumerate((near.there, near.back)):
         scores = _pair_scores(sides[place], sides[1 - place], one.rows, rescoring.without_specials)
         if means is not None:
             own, others = means[place], means[1 - place]
             scores = _normalized(scores, rescoring.normalize, own.each, others.each[one.rows], own.all)
-        found.append(Neighbours(*in_order(scores, one.rows)))
-    return Neighbourhoods(*found)
+        both.append(Neighbours(*in_order(scores, one.rows)))
+    return Neighbourhoods(*both)
 
 
 def _normalized(scores: np.ndarray, strength: float, own: np.ndarray, others: np.ndarray, mean: float):
@@ -160,14 +160,14 @@ class _Means:
 
 def _means(sides: Sides, count: int, without_specials: bool) -> tuple[_Means, _Means]:
     drawn = [_draw(len(side), count, seed) for seed, side in enumerate(sides)]
-    found = []
+    means = []
     for side, others, own, rows in ((0, 1, drawn[0], drawn[1]), (1, 0, drawn[1], drawn[0])):
         sample = _lines(sides[others], rows)
         each = np.empty(len(sides[side]), dtype=np.float32)
         for window in _parts(np.arange(len(each)), WINDOW, "normalization"):
             each[window] = bert_scores(_lines(sides[side], window), sample, without_specials).mean(axis=1)
-        found.append(_Means(each, float(each[own].mean())))
-    return found[0], found[1]
+        means.append(_Means(each, float(each[own].mean())))
+    return means[0], means[1]
 
 
 def _draw(sentences: int, count: int, seed: int) -> np.ndarray:
@@ -177,8 +177,8 @@ def _draw(sentences: int, count: int, seed: int) -> np.ndarray:
 
 
 def _lines(side: TokenStatesFile, rows: np.ndarray) -> TokenVectors:
-    found = [side.line(row) for row in rows]
-    return TokenVectors([states for states, _ in found], [special for _, special in found])
+    lines = [side.line(row) for row in rows]
+    return TokenVectors([states for states, _ in lines], [special for _, special in lines])
 
 
 def _pair_scores(

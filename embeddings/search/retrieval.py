@@ -114,7 +114,7 @@ def unpacked(digits: str, count: int) -> np.ndarray:
     Raises:
         ValueError: no hexadecimal digits, or not those of so many.
     """
-    found = np.frombuffer(bytes.fromhex(digits), dtype=np.uint8)
-    if len(found) != -(-count // 8):
+    packed_bits = np.frombuffer(bytes.fromhex(digits), dtype=np.uint8)
+    if len(packed_bits) != -(-count // 8):
         raise ValueError(f"{4 * len(digits)} hits")
-    return np.unpackbits(found, count=count).astype(bool)
+    return np.unpackbits(packed_bits, count=count).astype(bool)

@@ -78,7 +78,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [*(result_file(path, SCORES) for path in options.scores), *retrieval_files(options)]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def retrieval_files(options: Options) -> list[Path]:

@@ -97,9 +97,7 @@ def main(args) -> None:
         options,
         [*files, options.sizes],
         lambda: measure(options, files),
-        section,
-        args.output,
-        args.force,
+        args,
     )
 
 

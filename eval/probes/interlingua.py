@@ -80,7 +80,7 @@ def main(args) -> None:
     model, split = options.model, options.split
     texts = sorted((model.data / "text").glob(f"{split}.*"))  # the references of BLEU
     inputs = [*model.checkpoints, *model.data_files([split]), *texts]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def measure(options: Options) -> dict:

@@ -55,7 +55,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [*(result_file(path, SCORES) for path in options.scores), groups_file(options.groups)]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def measure(options: Options) -> dict:

@@ -79,7 +79,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
     inputs += [result_file(path, LLR_FILE) for path in options.llr]
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def measure(options: Options) -> dict:

@@ -90,7 +90,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     options.chosen()  # refuses settings that the protocol does not have before anything is read
     inputs = index_files(options.states)
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
 def measure(options: Options) -> dict:

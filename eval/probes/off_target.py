@@ -65,7 +65,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = paths_of(translated)
-    publish(KIND, options, inputs, lambda: measure(options, translated), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options, translated), args)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> dict:

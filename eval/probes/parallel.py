@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -15,7 +15,6 @@ from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
 
 FINAL_NORM = "encoder-norm"
-COUNTS = ("kind", "lines", "words", "texts_sha256")  # of an entry, not measures
 OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
 
 
@@ -152,44 +151,40 @@ def layerwise(
     folder,
     options: StoreOptions,
     then: Callable[[np.ndarray], np.ndarray],
-    compare: Callable[..., Mapping[str, float]],
+    compare: Callable[..., list[dict]],
     task: str,
-) -> dict:
+) -> tuple[dict, list[dict]]:
     """Compare the two sides of every pair in every encoder layer of a store.
 
     Args:
         folder: of the store.
         then: applied to the mean-pooled sentences of each side.
-        compare: function of the pair and of what `then` gave for both sides -> measures by name.
+        compare: function of the pair and of what `then` gave for both sides -> rows.
 
     Returns:
-        One run of a result file: "system", "dataset", "layers", and per pair (and per kind, on average) a
-        list of numbers per measure, one for each layer.
+        The run, and its rows: those of `compare` for every pair and layer, and the "lines" of every pair.
     """
     store = StateStore.open(folder)
     pairs, layers = parallel_pairs(store, options.split), encoder_layers(store)
-    values: dict[str, dict] = {
-        pair.name: {"kind": pair.kind, "lines": len(pair), **texts_of(store, options.split, pair)}
-        for pair in pairs
-    }
-    for name in progress(layers.values(), len(layers), task, "layer"):
+    rows = [
+        {"kind": pair.kind, "direction": pair.name, "measure": "lines", "value": len(pair)} for pair in pairs
+    ]
+    for layer, name in progress(layers.items(), len(layers), task, "layer"):
         pooled = Pooled(name, options.only_words, then)
         for pair in pairs:
-            for measure, value in compare(pair, *map(pooled, pair.parts)).items():
-                values[pair.name].setdefault(measure, []).append(value)
-    return describe(store, options.split) | {
-        "only_words": options.only_words,
-        "layers": list(layers),
-        "pairs": values,
-        "averages": averages(values),
-    }
+            place = {"kind": pair.kind, "direction": pair.name, "layer": layer}
+            rows += [place | row for row in compare(pair, *map(pooled, pair.parts))]
+    run = describe(store, options.split) | {"only_words": options.only_words}
+    if texts := {pair.name: text for pair in pairs if (text := text_of(store, options.split, pair))}:
+        run["texts"] = texts
+    return run, rows
 
 
-def texts_of(store: StateStore, split: str, pair: ParallelPair) -> dict[str, str]:
-    """What tells the sentences of a pair from as many others; nothing where a store does not know."""
+def text_of(store: StateStore, split: str, pair: ParallelPair) -> str | None:
+    """What tells the sentences of a pair from as many others; None where a store does not know."""
     languages = pair.first, pair.second
-    known = [store.text_sha256(split, direction) for direction in (languages, languages[::-1])]
-    return {} if None in known else {"texts_sha256": hashlib.sha256("".join(known).encode()).hexdigest()}
+    digests = [store.text_sha256(split, direction) for direction in (languages, languages[::-1])]
+    return None if None in digests else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def describe(store: StateStore, split: str) -> dict:
@@ -199,16 +194,3 @@ def describe(store: StateStore, split: str) -> dict:
         "system": store.system, "dataset": record["dataset"], "split": split, "states": str(store.folder),
         "checkpoint": record.get("checkpoint"),
     }  # fmt: skip
-
-
-def averages(pairs: Mapping[str, Mapping]) -> dict[str, dict]:
-    """Unweighted means over the pairs of a kind, per measure: a number, or a list of one per layer."""
-    found = {}
-    for kind in ("supervised", "zero-shot"):
-        members = [entry for entry in pairs.values() if entry["kind"] == kind]
-        if members:
-            measures = [name for name in members[0] if name not in COUNTS]
-            found[kind] = {"pairs": len(members)} | {
-                name: np.mean([entry[name] for entry in members], axis=0).tolist() for name in measures
-            }
-    return found

@@ -17,17 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from command_line import options as types
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from data_prep.formats.alignments import AlignedSpans, alignment_files, choose_aligner
 from data_prep.formats.vectors import normalized
 from embeddings.precision import both_ways
-from eval.probes.layer_curves import KINDS, curves
 from eval.probes.parallel import (
     OUTPUT,
     StoreOptions,
     add_store_arguments,
-    averages,
     encoder_layers,
     index_files,
     layerwise,
@@ -35,28 +34,11 @@ from eval.probes.parallel import (
 )
 from eval.probes.precision import batches_of, word_retrieval
 from eval.probes.store import StateStore
-from eval.reporting.exhibits import Figure, Section, Table, cells, mean_cell, slug, tidy
-from eval.reporting.plots import dots
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, System, by_dataset
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
 LEXICON = "word2word"
-NOTES = [
-    "P@1: how often the nearest sentence (or word) of the other language, by the cosine of encoder states, is"
-    " the translation (or an aligned word); average of both directions. A sentence is the mean of its tokens."
-]
-SENTENCES = {
-    "sentence": ("P@1", "Sentence retrieval from the whole set, P@1 per encoder layer."),
-    "sentence_in_batch": ("P@1 in batches", "Sentence retrieval within batches, P@1 per encoder layer."),
-}
-TOP = {
-    "sentence": "Sentence retrieval P@1 on top of the encoder",
-    "sentence_in_batch": "Sentence retrieval P@1 within batches on top of the encoder",
-    "word": "Word retrieval P@1 within batches on top of the encoder",
-}
 
 
 @dataclass(frozen=True)
@@ -104,118 +86,51 @@ def main(args) -> None:
         chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
         options = replace(options, alignments=chosen)
         inputs += alignment_files(options.words, options.split, chosen)
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, inputs, lambda: measure(options), args)
 
 
-def measure(options: Options) -> dict:
+def measure(options: Options) -> Measured:
     """One run per store."""
-    return {"runs": [run(folder, options) for folder in options.states]}
+    measured = Measured()
+    for folder in options.states:
+        compare = functools.partial(sentence_retrieval, batch_tokens=options.batch_tokens)
+        run, rows = layerwise(folder, options, normalized, compare, "sentence retrieval")
+        run["batch_tokens"] = options.batch_tokens
+        if options.words:
+            run["alignments"] = options.alignments
+            rows += words(folder, options)
+        measured.add(run, rows)
+    return measured
 
 
-def run(folder, options: Options) -> dict:
-    """The run of one store."""
-    compare = functools.partial(sentence_retrieval, batch_tokens=options.batch_tokens)
-    found = layerwise(folder, options, normalized, compare, "sentence retrieval")
-    found["batch_tokens"] = options.batch_tokens
-    if options.words:
-        found["alignments"] = options.alignments
-        store = StateStore.open(folder)
-        pairs, layer = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT]
-        for pair in progress(pairs, len(pairs), "word retrieval", "pair"):
-            batches = batches_of(longer(pair), options.batch_tokens)
-            languages = pair.first, pair.second
-            spans = AlignedSpans.open(options.words, options.split, languages, options.alignments)
-            found["pairs"][pair.name] |= word_retrieval(pair, layer, spans, batches)
-        found["averages"] = averages(found["pairs"])
-    return found
-
-
-def sentence_retrieval(pair, first: np.ndarray, second: np.ndarray, batch_tokens: int) -> dict[str, float]:
+def sentence_retrieval(pair, first: np.ndarray, second: np.ndarray, batch_tokens: int) -> list[dict]:
     """P@1 from all sentences, and from those of the same batch.
 
     Args:
         first, second: normalized sentences, n x C.
     """
     batches = batches_of(longer(pair), batch_tokens)
-    return {
-        "sentence": both_ways([(first, second)]),
-        "sentence_in_batch": both_ways([(first[batch], second[batch]) for batch in batches]),
-    }
+    return numbers(
+        {
+            "sentence": both_ways([(first, second)]),
+            "sentence_in_batch": both_ways([(first[batch], second[batch]) for batch in batches]),
+        }
+    )
+
+
+def words(folder, options: Options) -> list[dict]:
+    """P@1 of aligned words from those of the same batch, and their number, of every pair of languages."""
+    store = StateStore.open(folder)
+    pairs, layer, rows = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT], []
+    for pair in progress(pairs, len(pairs), "word retrieval", "pair"):
+        batches = batches_of(longer(pair), options.batch_tokens)
+        languages = pair.first, pair.second
+        spans = AlignedSpans.open(options.words, options.split, languages, options.alignments)
+        found = word_retrieval(pair, layer, spans, batches)
+        rows += numbers(found, kind=pair.kind, direction=pair.name, layer=OUTPUT)
+    return rows
 
 
 def longer(pair) -> np.ndarray:
     """Tokens of every line in the language that has more, with tags and `</s>`."""
     return np.maximum(*(np.diff(part.offsets) for part in pair.parts))
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    exhibits = []
-    for dataset, systems in by_dataset(results.probed(KIND)).items():
-        exhibits += [
-            curves(KIND, systems, dataset, measure, *titles) for measure, titles in SENTENCES.items()
-        ]
-        for measure, title in TOP.items():
-            with_measure = [
-                system
-                for system in systems
-                if all(measure in entry for run in system.records for entry in run["pairs"].values())
-            ]
-            if with_measure:
-                exhibits.append(per_pair(with_measure, dataset, measure, title))
-    return Section("Retrieval in the encoder", exhibits, NOTES)
-
-
-def per_pair(systems: list[System], dataset: str, measure: str, title: str) -> Figure:
-    """Rows: pairs of languages and their averages; columns: systems, in percent."""
-    pairs = {
-        name: entry["kind"]
-        for system in systems
-        for run in system.records
-        for name, entry in run["pairs"].items()
-    }
-    ordered = sorted(pairs, key=lambda name: (list(KINDS).index(pairs[name]), name))
-    values = {
-        system.name: [at_the_top(system, "pairs", name, measure) for name in ordered] for system in systems
-    }
-    rule = sum(kind == "supervised" for kind in pairs.values())
-    rows = [
-        [*cells(name, pairs[name]), *(mean_cell(means[i], 1) for means in values.values())]
-        for i, name in enumerate(ordered)
-    ]
-    rules = {rule} if 0 < rule < len(ordered) else set()
-    for kind in KINDS:
-        if kind in pairs.values():
-            rules |= {len(rows)}
-            means = [at_the_top(system, "averages", kind, measure) for system in systems]
-            rows.append([*cells("Avg.", kind), *(mean_cell(mean, 1) for mean in means)])
-    caption = (
-        f"{title}, on {dataset}, in percent; mean over seeds, error bars: standard deviation over seeds."
-    )
-    name = slug("retrieval", measure, dataset)
-    png = dots(ordered, values, "P@1 in %", [rule] if 0 < rule < len(ordered) else [])
-    data = [
-        [dataset, system.name, seed, entry["kind"], pair, top_of(entry[measure])]
-        for system in systems
-        for seed, run in system.labelled()
-        for pair, entry in run["pairs"].items()
-    ]
-    header = [cells("Pair", "Kind", *values)]
-    titles = ["dataset", "system", "seed", "kind", "pair", measure]
-    return Figure(
-        name, caption, png, Table(name, caption, header, rows, frozenset(rules), tidy(titles, data))
-    )
-
-
-def at_the_top(system: System, *keys: str) -> MeanStd | None:
-    """What the records hold under these keys, on top of the encoder: mean over seeds, in percent; None where
-    a run lacks it.
-    """
-    return MeanStd.of(None if value is None else 100 * top_of(value) for value in system.values(*keys))
-
-
-def top_of(value: float | list[float]) -> float:
-    """Of one number per layer the last, which is the encoder's output."""
-    return value[-1] if isinstance(value, list) else value

@@ -13,30 +13,18 @@ Compare layers of one system with it; to compare systems, use `probe llr`.
 import functools
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from command_line import options as types
+from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
-from eval.probes.layer_curves import curves
-from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
+from eval.probes.parallel import OUTPUT, StoreOptions, add_store_arguments, index_files, layerwise
 from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
-from eval.reporting.exhibits import Section
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.result_set import ResultSet
-from eval.results.systems import by_dataset
 
 KIND = "similarity"
-NOTES = [
-    "Similarity of the mean-pooled states of parallel sentences in two languages. It compares layers of one"
-    " system; as E.1 of the thesis shows with PreNorm w/o Enc-Last, a high score on top of the encoder does"
-    " not mean good zero-shot translation. By chance (dashed): the same with the sentences of one side in"
-    " other orders; where that is high too, there are too few sentences for the number of directions."
-]
-MEASURES = {
-    "svcca": ("SVCCA", "SVCCA (mean canonical correlation) per encoder layer."),
-    "cka": ("linear CKA", "Linear CKA per encoder layer."),
-}
 
 
 @dataclass(frozen=True)
@@ -71,46 +59,35 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    inputs = index_files(options.states)
-    publish(KIND, options, inputs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, index_files(options.states), lambda: measure(options), args)
 
 
-def measure(options: Options) -> dict:
-    """One run per store."""
-    return {"runs": [run(folder, options) for folder in options.states]}
+def measure(options: Options) -> Measured:
+    """One run per store; a warning where sentences in any order would be about as similar."""
+    measured = Measured()
+    for folder in options.states:
+        compared = functools.partial(compare, permutations=options.permutations)
+        prepared = functools.partial(Sentences.of, variance=options.variance)
+        run, rows = layerwise(folder, options, prepared, compared, KIND)
+        measured.add(run | {"variance": options.variance}, rows)
+        warn_of_few_sentences(folder, rows)
+    return measured
 
 
-def run(folder, options: Options) -> dict:
-    """The run of one store; a warning where sentences in any order would be about as similar."""
-    found = layerwise(
-        folder,
-        options,
-        functools.partial(Sentences.of, variance=options.variance),
-        functools.partial(compare, permutations=options.permutations),
-        KIND,
-    ) | {"variance": options.variance}
-    for entry in found["averages"].values():
-        chance, value = float(np.mean(entry["svcca_by_chance"][-1])), entry["svcca"][-1]
+def warn_of_few_sentences(folder: Path, rows: list[dict]) -> None:
+    """Where what is chance is more than half of what was measured on top of the encoder."""
+    top = [row for row in rows if row.get("layer") == OUTPUT]
+    for kind in ("supervised", "zero-shot"):
+        value, chance, directions = (
+            np.mean([row["value"] for row in top if (row["kind"], row["measure"]) == (kind, measure)] or [0])
+            for measure in ("svcca", "svcca_by_chance", "svcca_directions")
+        )
         if chance > value / 2:
-            lines = min(pair["lines"] for pair in found["pairs"].values())
+            lines = min(row["value"] for row in rows if row["measure"] == "lines")
             print(
                 f"warning: {folder}: SVCCA of {value:.2f} on top of the encoder, but {chance:.2f} for the"
-                f" sentences in another order: {lines} are few for {entry['svcca_directions'][-1]:.0f}"
+                f" sentences in another order: {lines} are few for {directions:.0f}"
                 " directions; use more sentences or a lower --variance",
                 file=sys.stderr,
             )
-            break
-    return found
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    exhibits = []
-    for dataset, systems in by_dataset(results.probed(KIND)).items():
-        exhibits += [
-            curves(KIND, systems, dataset, measure, *titles, chance=f"{measure}_by_chance")
-            for measure, titles in MEASURES.items()
-        ]
-    return Section("Similarity of languages in the encoder", exhibits, NOTES)
+            return

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from command_line.measurements import numbers
+
 VARIANCE = 0.99  # of Raghu et al. (2017)
 PERMUTATIONS = 10
 
@@ -92,18 +94,25 @@ class Sentences:
         return cls(unit_covariance(around), principal_directions(around, variance))
 
 
-def compare(pair, first: Sentences, second: Sentences, permutations: int = PERMUTATIONS) -> dict:
-    """Both measures, the number of directions that SVCCA compares, and what is chance.
+def compare(pair, first: Sentences, second: Sentences, permutations: int = PERMUTATIONS) -> list[dict]:
+    """Rows of both measures, of the number of directions that SVCCA compares, and of what is chance.
 
     Chance is what the same sentences give in another order, when sentence i of one side says something else
     than sentence i of the other: one number for each of several permutations, the same ones for every pair
     and layer with as many sentences. With few sentences of wide states it is far above zero.
     """
-    orders = [np.random.default_rng(seed).permutation(len(first.basis)) for seed in range(permutations)]
-    return {
-        "svcca": mean_correlation(first.basis, second.basis),
-        "svcca_by_chance": [mean_correlation(first.basis, second.basis[order]) for order in orders],
-        "svcca_directions": float(min(first.basis.shape[1], second.basis.shape[1])),
-        "cka": alignment(first.scaled, second.scaled),
-        "cka_by_chance": [alignment(first.scaled, second.scaled[order]) for order in orders],
-    }
+    rows = numbers(
+        {
+            "svcca": mean_correlation(first.basis, second.basis),
+            "svcca_directions": min(first.basis.shape[1], second.basis.shape[1]),
+            "cka": alignment(first.scaled, second.scaled),
+        }
+    )
+    for repeat in range(permutations):
+        order = np.random.default_rng(repeat).permutation(len(first.basis))
+        by_chance = {
+            "svcca_by_chance": mean_correlation(first.basis, second.basis[order]),
+            "cka_by_chance": alignment(first.scaled, second.scaled[order]),
+        }
+        rows += numbers(by_chance, repeat=repeat)
+    return rows

@@ -3,14 +3,15 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from eval.reporting.result_file import add_output_arguments, publish
+from command_line.measurements import Measured
+from eval.reporting.result_file import add_output_arguments
 
 LOG = "train.log"  # in the folder of a training, as recipes name it
 VALID, UPDATES = "| valid | ", "| train_inner | "
@@ -37,30 +38,17 @@ def add_log_arguments(parser, kind: str) -> None:
     add_output_arguments(parser, kind)
 
 
-def probe_logs(
-    kind: str,
-    options: LogOptions,
-    measure: Callable[[Path], dict],
-    section: Callable,
-    beside: Sequence[Path] = (),
-    **published,
-) -> None:
-    """What a probe of logs does: one run per log, in a result file of this kind.
+def measure_logs(options: LogOptions, measure: Callable[[Path], tuple[dict, list[dict]]]) -> Measured:
+    """One run per log.
 
     Args:
-        measure: log -> what the run has besides system, dataset and log.
-        section: of the report.
-        beside: what is read beside the logs.
-        published: where to, as `publish` takes it.
+        measure: log -> what the run has besides system, dataset and log; and its rows.
     """
-
-    def run(name: str, log: Path) -> dict:
-        return {"system": {"name": name}, "dataset": options.dataset, "log": str(log), **measure(log)}
-
-    def runs() -> dict:
-        return {"runs": [run(name, log) for name, log in options.logs]}
-
-    publish(kind, options, [*log_files(options), *beside], runs, section, **published)
+    measured = Measured()
+    for name, log in options.logs:
+        run, rows = measure(log)
+        measured.add({"system": {"name": name}, "dataset": options.dataset, "log": str(log)} | run, rows)
+    return measured
 
 
 def log_files(options: LogOptions) -> list[Path]:

@@ -7,20 +7,23 @@ did meanwhile is in it: ratios of systems hold for trainings that ran side by si
 
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.probes.training_logs import LogOptions, add_log_arguments, probe_logs, updates_and_seconds
-from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, System, by_dataset
+from eval.probes.training_logs import (
+    LogOptions,
+    add_log_arguments,
+    log_files,
+    measure_logs,
+    updates_and_seconds,
+)
+from eval.reporting.result_file import publish
 
 KIND = "training-speed"
 OUTLIERS = 0.25  # share of the reports, at either end, that are left out
-NOTES = [
-    "Seconds of 1,000 updates: mean of the middle half of the reports in the log, without validation and"
-    " saving. Ratios hold for systems that were trained side by side on one machine."
-]
+SECONDS = "seconds_per_1000_updates"
 
 
 def add_arguments(parser) -> None:
@@ -29,11 +32,21 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    probe_logs(KIND, options, measure, section, output=args.output, force=args.force)
+    publish(KIND, options, log_files(options), lambda: measure(options), args)
 
 
-def measure(log: Path) -> dict:
-    """Of one training.
+def measure(options: LogOptions) -> Measured:
+    """One run per log; its time, also by that of the first system."""
+    measured = measure_logs(options, time_of)
+    first, _ = options.logs[0]
+    times = [row for row in measured.rows if row["measure"] == SECONDS]
+    unit = fmean(row["value"] for row in times if row["system"] == first)
+    measured.rows += [row | {"measure": "time_ratio", "value": row["value"] / unit} for row in times]
+    return measured
+
+
+def time_of(log: Path) -> tuple[dict, list[dict]]:
+    """The time of one training.
 
     The first report after a restart counts updates of before it; it is far off, and among the outliers.
 
@@ -50,30 +63,5 @@ def measure(log: Path) -> dict:
     ]
     if not rates:
         raise InputError(f"{log}: no two reports of updates in it; expected a log of fairseq-train")
-    return {
-        "updates": max(update for update, _ in reports),
-        "seconds_per_1000_updates": float(trim_mean(rates, OUTLIERS)),
-    }
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    systems = by_dataset(results.probed(KIND))
-    return Section("Training speed", [table(dataset, found) for dataset, found in systems.items()], NOTES)
-
-
-def table(dataset: str, systems: list[System]) -> Table:
-    """A row per system; the ratio is that to the first one."""
-    times = [one.mean("seconds_per_1000_updates") for one in systems]
-    rows = [
-        [*cells(one.name, len(one.runs)), mean_cell(time, 1), mean_cell(_ratio(time, times[0]), 2)]
-        for one, time in zip(systems, times, strict=True)
-    ]
-    titles = cells("System", "Seeds", "Seconds per 1,000 updates", f"Times {systems[0].name}")
-    return Table(slug("training_speed", dataset), f"Speed of training on {dataset}.", [titles], rows)
-
-
-def _ratio(time: MeanStd, first: MeanStd) -> MeanStd:
-    return MeanStd(time.mean / first.mean, None)
+    seconds = float(trim_mean(rates, OUTLIERS))
+    return {}, numbers({"updates": max(update for update, _ in reports), SECONDS: seconds})

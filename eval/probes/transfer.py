@@ -111,9 +111,7 @@ def main(args) -> None:
         options,
         [*files, *retrieved],
         lambda: measure(options, files, retrieved),
-        section,
-        args.output,
-        args.force,
+        args,
     )
 
 

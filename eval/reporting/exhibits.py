@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
 from eval.results.labels import UNKNOWN
@@ -193,6 +194,15 @@ def _markdown_cell(one: Cell) -> str:
         before, after = (" " if span.text[:1] == " " else "", " " if span.text[1:][-1:] == " " else "")
         parts.append(before + (f"**{text}**" if span.bold else text) + after)
     return "".join(parts)
+
+
+def rows_behind(measured, measures: Sequence[str]) -> list[list]:
+    """The rows of measures (of `Measurements`), for the CSV file of a table or figure."""
+    rows = measured.rows
+    rows = rows[rows.measure.isin(measures)].drop(columns=["run", "split"])
+    rows = rows.loc[:, (rows.notna() & (rows != "")).any()]
+    rows = rows.astype({name: "Int64" for name in WHOLE if name in rows})
+    return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
 
 
 LONGEST = 50  # characters of a file name that is made from names of any kind

@@ -110,29 +110,33 @@ def heatmap(
 def lines(
     ticks: Sequence[str],
     panels: Mapping[str, Mapping[str, Sequence[MeanStd | None]]],
-    title: str,
+    title: str | None,
     columns: int | None = None,
     rules: Sequence[int] = (),
     levels: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]] | None = None,
     baselines: Mapping[str, Mapping[str, Sequence[MeanStd | None]]] | None = None,
+    x_title: str | None = None,
 ) -> bytes:
-    """Curves over ordered ticks (layers), in panels with the same y axis.
+    """Curves over ordered ticks (layers), in panels side by side.
 
     Args:
         panels: title of the panel -> name of the series -> one value per tick, None for a gap. A series has
             the same colour and marker in all panels; deviations are drawn as bands.
+        title: of the y axis that all panels share. None: each has an axis of its own, with the panel's title.
         columns: panels side by side; all by default.
         rules: ticks with a line before.
         levels: what no series beats by itself, such as chance: title of the panel -> name -> lines of one
             height per tick; a style per name, and none of the series' colours.
         baselines: title of the panel -> name of the series -> what it is compared with, one value per tick;
             dashed, in the colour of the series.
+        x_title: of the x axis.
     """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     columns = min(columns or len(panels), len(panels))
     rows = -(-len(panels) // columns)
     width = max(4.2, 1.2 + 0.42 * len(ticks))
-    figure, axes = _canvas(width * columns, 3.6 if rows == 1 else 2.7 * rows + 0.6, rows, columns)
+    height = 3.6 if rows == 1 else 2.7 * rows + 0.6
+    figure, axes = _canvas(width * columns, height, rows, columns, shared=title is not None)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
     for axis, (panel, series) in zip(axes, panels.items(), strict=False):
@@ -144,12 +148,17 @@ def lines(
             _levels(axis, name, heights, style)
         for tick in rules:
             axis.axvline(tick - 0.5, color=INK, linewidth=0.7)
-        axis.set_title(panel, fontsize=10, color=INK)
+        if title is None:
+            axis.set_ylabel(panel)
+        else:
+            axis.set_title(panel, fontsize=10, color=INK)
+        axis.set_xlabel(x_title)
         axis.set_xticks(range(len(ticks)), ticks, rotation=45 if max(map(len, ticks)) > 4 else 0)
         axis.set_xlim(-0.4, len(ticks) - 0.6)
         axis.grid(color=FAINT, linewidth=0.7)
-    for axis in axes[::columns]:
-        axis.set_ylabel(title)
+    if title is not None:
+        for axis in axes[::columns]:
+            axis.set_ylabel(title)
     _legend(figure, axes, names)
     return _png(figure)
 
@@ -274,16 +283,16 @@ def signed_heatmap(
     return _png(figure)
 
 
-def _canvas(width: float, height: float, rows: int = 1, columns: int = 1):
+def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared: bool = True):
     """A figure of `width` x `height` inches without global state (pyplot), and the axes of its panels, row by
-    row.
+    row; `shared`: with the same y axis.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
-    all_axes = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
+    all_axes = figure.subplots(rows, columns, sharey=shared, squeeze=False).flatten()
     for axes in all_axes:
         axes.set_axisbelow(True)
         for side in ("top", "right"):

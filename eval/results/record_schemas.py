@@ -1,6 +1,5 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.errors import InputError
 from command_line.records import AnyOf, Anything, Objects, OneOf, Optional, check
 from embeddings.encoders.sizes import SCHEMA as SIZES
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
@@ -9,6 +8,7 @@ KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
 RUN = {"system": SYSTEM, "dataset": str}
 SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
+ROWS = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
 
 TRANSLATION = {
     "system": {**SYSTEM, "seed": Optional(int)},
@@ -25,28 +25,11 @@ TRANSLATION = {
 }
 SEARCHED = {**SEEDED, "search": Objects(Anything)}
 SHARE = Optional(float)
-SCORED = {
-    "kind": KIND,
-    "bleu": float,
-    "chrf": float,
-    "comet": Optional(float),
-    "off_target": SHARE,
-    "on_target_lines": Optional(int),
-    "on_target_bleu": Optional(float),
-    "on_target_chrf": Optional(float),
-    "identifier_error": SHARE,
-    "length_ratio": Optional(float),
-    "empty": float,
-    "copied": float,
-    "identified_languages": Objects(int),
-    "bleu_signature": str,
-    "chrf_signature": str,
-    "reference_sha256": str,
-}
+SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
 SCORES = {
     **TRANSLATION,
     "directions": Objects(SCORED),
-    "averages": Objects(Objects(Optional(float))),
+    "rows_sha256": str,
     "scoring": {
         "command": str,
         "versions": Objects(str),
@@ -86,13 +69,6 @@ COMPARISON = {
 }
 
 
-def _layerwise(*measures: str) -> dict:
-    """Runs with a list of numbers, one per layer, for every pair of languages and kind of pairs."""
-    numbers = {measure: [float] for measure in measures}
-    pairs = Objects({"kind": KIND, "lines": int, **numbers})
-    return {"runs": [{**SEEDED, "layers": [str], "pairs": pairs, "averages": Objects(numbers)}]}
-
-
 LLR_RUN = {
     **SEEDED,
     "checkpoint": Optional({"sha256": Optional(str)}),
@@ -118,7 +94,6 @@ LENGTHS = {
     "p_value": float,
     "adjusted_p_value": float,
 }
-P_AT_1 = {"sentence": [float], "sentence_in_batch": [float], "word": Optional(float)}
 AVERAGES = {
     "average": Objects(float),
     "groups": Objects(Objects({"mean": Optional(float), "pairs": int, "names": [str]})),
@@ -141,6 +116,7 @@ TRANSFERRED = {
     "retrieval": Optional(float),
 }
 PEARSON = dict.fromkeys(("r", "p_value", "low", "high", "language_low", "language_high"), Optional(float))
+RUNS = {"runs": [SEEDED]}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -157,23 +133,6 @@ SCHEMAS = {
         ),  # language models have no decoder
     },
     "llr": {"runs": [LLR_RUN]},
-    "similarity": _layerwise("svcca", "cka"),
-    "cosine": {
-        **_layerwise("cosine"),
-        "differences": [
-            {
-                "dataset": str,
-                "baseline": str,
-                "system": str,
-                "layers": [str],
-                "pairs": Objects({"kind": KIND, "cosine": [float]}),
-                "averages": Objects({"cosine": [float]}),
-            }
-        ],
-    },
-    "retrieval": {
-        "runs": [{**SEEDED, "pairs": Objects({"kind": KIND, **P_AT_1}), "averages": Objects(P_AT_1)}]
-    },
     "correlation": {
         "correlations": [
             {
@@ -226,9 +185,6 @@ SCHEMAS = {
             }
         ]
     },
-    "pretraining-accuracy": {"runs": [{**RUN, "update": int, "languages": Objects(Objects(Objects(float)))}]},
-    "validation-curves": {"runs": [{**RUN, "metric": str, "updates": [int], "loss": [Optional(float)]}]},
-    "training-speed": {"runs": [{**RUN, "updates": int, "seconds_per_1000_updates": float}]},
     "combination": {
         "combinations": [
             {
@@ -251,19 +207,6 @@ SCHEMAS = {
                         **dict.fromkeys(("bleu", "chrf", "comet", "off_target"), Optional(float)),
                     }
                 ),
-            }
-        ]
-    },
-    "cost": {
-        "runs": [
-            {
-                **RUN,
-                "updates": int,
-                "words": float,
-                "parameters": int,
-                "operations": Optional(float),
-                "mirrored": bool,
-                "cpu_seconds": Optional(float),
             }
         ]
     },
@@ -322,10 +265,6 @@ SCHEMAS = {
             }
         ],
     },
-    "encoding-speed": {
-        "threads": int,
-        "runs": [{**SEEDED, "lines": int, "seconds": [float], "lines_per_second": float, "ratio": float}],
-    },
     "neighbours": {
         **CUT,
         "runs": [
@@ -337,21 +276,6 @@ SCHEMAS = {
             }
         ],
     },
-    "mining": {
-        **CUT,
-        "runs": [
-            {
-                **SEEDED,
-                "margin": str,
-                "rescore": Optional(str),
-                "normalize": Optional(float),
-                "pairs": int,
-                "threshold": Optional(float),
-                "bucc": Optional({"precision": float, "recall": float, "f1": float}),
-            }
-        ],
-    },
-    "classification": {**CUT, "runs": [{**SEEDED, "directions": Objects({"accuracy": float})}]},
     "finetuning": {
         "runs": [
             {
@@ -390,7 +314,6 @@ SCHEMAS = {
             }
         ],
     },
-    "sts": {**CUT, "runs": [{**SEEDED, "languages": Objects({"spearman": float, "pearson": float})}]},
     "adequacy": {
         "encoder": {"name": str, "model": str},
         **CUT,
@@ -407,31 +330,11 @@ SCHEMAS = {
 
 
 def check_result(record: dict, kind: str, path) -> None:
-    """Compare a result file with the schema of its kind.
+    """Compare a result file with the schema of its kind; most have runs, whose numbers are rows beside it.
 
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS[kind], path)
+    check(record, SCHEMAS.get(kind, ROWS), path)
     if "inputs" in record:
         check(record, INPUTS, path)
-    for number, run in enumerate(record.get("runs", [])):
-        if kind in ("similarity", "cosine"):
-            rows = [
-                (f"{part}.{name}.{measure}", values)
-                for part in ("pairs", "averages")
-                for name, entry in run[part].items()
-                for measure, values in entry.items()
-                if isinstance(values, list)
-            ]
-            _as_long_as(run["layers"], "layers", rows, f"{path}: field 'runs[{number}].")
-        elif kind == "validation-curves":
-            _as_long_as(run["updates"], "updates", [("loss", run["loss"])], f"{path}: field 'runs[{number}].")
-
-
-def _as_long_as(columns: list, name: str, rows: list[tuple[str, list]], where: str) -> None:
-    for row, values in rows:
-        if len(values) != len(columns):
-            raise InputError(
-                f"{where}{row}' has {len(values)} numbers, expected {len(columns)}: one per {name}"
-            )

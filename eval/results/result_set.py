@@ -29,25 +29,26 @@ class ResultSet:
         similarity: by which retrieval is shown, where it was measured by several; None for cosine.
         direction: in which retrieval is shown, where all pairs have a language in common: "from" it, or
             "to" it; None for the mean of both.
+        allow_unlike: systems on one dataset may be of other sentences, or measured in other ways.
     """
 
     files: dict[str, list[tuple[Path, dict]]]
     similarity: str | None = None
     direction: str | None = None
+    allow_unlike: bool = False
 
     @classmethod
     def load(
         cls,
         paths: Iterable,
         kinds: Iterable[str],
-        similarity: str | None = None,
-        direction: str | None = None,
+        **shown,
     ) -> "ResultSet":
         """Read files; a folder stands for all result files in it.
 
         Args:
             kinds: the kinds of files that some section shows.
-            similarity, direction: as the attributes.
+            shown: the other attributes.
         """
         files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
         for path in (path for given in paths for path in result_files(given, files)):
@@ -56,7 +57,7 @@ class ResultSet:
             if kind not in files:
                 raise InputError(f"{path}: kind is {kind!r}, expected one of: {', '.join(files)}")
             files[kind].append((path, record))
-        return cls(files, similarity, direction)
+        return cls(files, **shown)
 
     def of_kind(self, kind: str) -> list[tuple[Path, dict]]:
         return self.files.get(kind, [])
@@ -91,7 +92,11 @@ class ResultSet:
             InputError: two runs are the same seed of a system, or runs under one name are other systems, or
                 were measured in other ways.
         """
-        runs = [Run(path, run, record) for path, record in self.of_kind(kind) for run in record["runs"]]
+        runs = [
+            Run(path, run, record, number)
+            for path, record in self.of_kind(kind)
+            for number, run in enumerate(field(record, "runs", list, path))
+        ]
         return group_probed(map(renamed, runs))
 
     @cached_property

@@ -1,21 +1,27 @@
 """Translated and scored folders: runs of which hypotheses are known, and their systems."""
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers, read_rows
 from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.results.files import read_result, split_direction
+from eval.results.measures import MEASURES, averages
 from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
 from eval.results.systems import SEARCH_OPTIONS, Run, System, check_alike, check_same, group_runs
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
+COUNTS = {"identified_languages": "identified", "identified_reference_languages": "identified_reference"}
+LINES = ("lines", "on_target_lines")
+TEXTS = ("kind", "off_target_note", "bleu_signature", "chrf_signature")  # of a direction, with all checksums
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,10 @@ class Translation(Run):
     @property
     def folder(self) -> Path:
         return self.path.parent
+
+    @property
+    def rows_sha256(self) -> str:
+        return self.record["rows_sha256"]
 
     @property
     def pivot(self) -> str | None:
@@ -83,6 +93,7 @@ class Scores(Translation):
             raise InputError(
                 f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
             )
+        scores = cls(scores.path, with_numbers(scores.record, scores.path))
         scores._check_translation()
         return scores
 
@@ -115,6 +126,50 @@ class Scores(Translation):
         return InputError(
             f"{self.path}: is of another translation than {TRANSLATION} beside it ({where}); score again"
         )
+
+
+def card_and_rows(record: dict) -> tuple[dict, list[dict]]:
+    """What `scores.json` holds, which has no numbers, and the rows of `scores.csv`.
+
+    Args:
+        record: with the numbers and the texts of every direction.
+    """
+    measured, card = Measured(), record | {"directions": {}}
+    rows = []
+    for direction, entry in record["directions"].items():
+        texts = {name: one for name, one in entry.items() if name in TEXTS or name.endswith("sha256")}
+        card["directions"][direction] = texts
+        place = {"kind": entry["kind"], "direction": direction}
+        rows += numbers({name: entry[name] for name in entry.keys() - texts.keys() - COUNTS.keys()}, **place)
+        for name, measure in COUNTS.items():
+            for language, count in entry.get(name, {}).items():
+                rows += numbers({measure: count}, **place, part=language)
+    measured.add(card, rows)
+    return card, measured.rows
+
+
+def with_numbers(card: dict, path: Path) -> dict:
+    """The record of a scored folder, whose directions have their numbers: the opposite of `card_and_rows`.
+
+    Raises:
+        InputError: the rows beside the file are missing, damaged, or of other directions; names the file.
+    """
+    table = path.with_suffix(".csv")
+    empty = dict.fromkeys([*MEASURES, *LINES]) | {name: {} for name in COUNTS}
+    directions = {name: deepcopy(empty) | entry for name, entry in card["directions"].items()}
+    counted = {measure: name for name, measure in COUNTS.items()}
+    for row in read_rows(table, card["rows_sha256"]):
+        if row["direction"] not in directions:
+            raise InputError(f"{table}: direction {row['direction']!r} is none of {path.name}; score again")
+        entry, measure = directions[row["direction"]], row["measure"]
+        if measure in counted:
+            entry[counted[measure]][row["part"]] = int(row["value"])
+        else:
+            entry[measure] = int(row["value"]) if measure in LINES else row["value"]
+    for direction, entry in directions.items():
+        if missing := [name for name in ("bleu", "chrf") if entry[name] is None]:
+            raise InputError(f"{table}: no {missing[0]} of {direction}; score again")
+    return card | {"directions": directions, "averages": averages(directions)}
 
 
 def group_scores(scores: Iterable[Scores]) -> list[System]:

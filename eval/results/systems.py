@@ -88,11 +88,13 @@ class Run:
         path: of the file that holds it.
         record: its own.
         file: what the file says of all its runs: encoder, neighbours, …
+        number: its place among the "runs" of the file, which its rows name.
     """
 
     path: Path
     record: dict
     file: dict = field(default_factory=dict)
+    number: int = 0
     compared_alike: ClassVar[tuple[str, ...]] = ()  # of a direction, where runs are compared
 
     @property
@@ -121,6 +123,11 @@ class Run:
     @property
     def directions(self) -> dict[str, dict]:
         return self.record["directions"]
+
+    @property
+    def rows_sha256(self) -> str:
+        """Of the table of numbers beside the file."""
+        return self.file["rows_sha256"]
 
     @property
     def search(self) -> dict:

@@ -12,6 +12,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import Anything, Objects, field
 from eval.results.files import read_result
+from eval.results.scores import with_numbers
 from eval.scoring.test_sets import DirectionFiles
 
 CHECKSUMS = ("sha256", "source_sha256", "reference_sha256")  # of a direction, in the order of its files
@@ -46,7 +47,7 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
     error that others are given up.
     """
     try:
-        record = read_result(scores)
+        record = with_numbers(read_result(scores), scores)
         model = field(record, "scoring.comet_model", str, scores)
         entries = field(record, "directions", Objects(Objects(Anything)), scores)
         means = {name: field(entry, "comet", float, scores) for name, entry in entries.items()}

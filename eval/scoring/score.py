@@ -1,11 +1,11 @@
 """Score translated folders: how good each direction is, and whether it is in the right language.
 
-Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text; writes OUT/scores.json
-(everything of translate.json plus the scores) and OUT/line_statistics.npz (of every line, what BLEU, chrF++
-and COMET need of it, for `compare`). Per direction: sacreBLEU and chrF++ with signatures, the off-target rate
-by fastText, the identifier's own error (its off-target rate on the references), length ratio, shares of empty
-lines and of lines that copy the source, and COMET if a model is given. Averages over supervised, zero-shot,
-from-English and to-English directions. Thesis, 8.2.2.
+Reads OUT/translate.json, OUT/SRC-TGT.txt and the raw test set in DATA/text. Writes OUT/scores.csv (one score
+per row), OUT/scores.json (all of translate.json, and how it was scored) and OUT/line_statistics.npz (of every
+line, what BLEU, chrF++ and COMET need of it, for `compare`). Per direction: sacreBLEU and chrF++ with
+signatures, the off-target rate by fastText, the identifier's own error (its off-target rate on the
+references), length ratio, shares of empty lines and of lines that copy the source, and COMET if a model is
+given. Thesis, 8.2.2.
 
 BLEU's tokenizer follows how the target language is written: zh for Chinese characters, ja-mecab, ko-mecab,
 char where words are not separated (Thai, Lao, Khmer, Burmese, Tibetan), else 13a. --tokenize flores200 is
@@ -15,9 +15,9 @@ spBLEU.
 import functools
 import sys
 from collections import Counter
-from pathlib import Path
 
 from command_line.completion import Stamp
+from command_line.measurements import write_rows
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
@@ -28,7 +28,7 @@ from data_prep.language_identification import default_identifier
 from data_prep.languages import find_language
 from eval.results.files import split_direction
 from eval.results.measures import MEASURES, averages
-from eval.results.scores import SCORES, Scores, Translation
+from eval.results.scores import SCORES, Scores, Translation, card_and_rows
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
@@ -90,7 +90,7 @@ def score_folder(
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
     if stamp.is_current(force):
-        print(summary(translation.name, _averages_of(output)))
+        print(summary(translation.name, Scores.load(output).record["averages"]))
         return
 
     comet.start()
@@ -105,7 +105,6 @@ def score_folder(
         directions[one.direction] = translation.directions[one.direction] | entry
         statistics[one.direction] = rows
     write_statistics(statistics_path, statistics)
-    found = averages(directions)
     scoring = {
         "command": command_typed("eval"),
         "versions": versions(*SCORERS),
@@ -114,10 +113,12 @@ def score_folder(
         "comet": (kept.details if kept else comet.details) or None,
         "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
     }
-    scores = {"kind": "scores", "dataset": translation.dataset, "directions": directions, "averages": found}
-    write_json(output, translation.record | scores | {"scoring": scoring})
-    stamp.finish([output, statistics_path])
-    print(summary(translation.name, found))
+    scores = {"kind": "scores", "dataset": translation.dataset, "directions": directions, "scoring": scoring}
+    card, rows = card_and_rows(translation.record | scores)
+    table = output.with_suffix(".csv")
+    write_json(output, card | {"rows_sha256": write_rows(table, rows)})
+    stamp.finish([output, table, statistics_path])
+    print(summary(translation.name, averages(directions)))
 
 
 def add_comet(files: DirectionFiles, entry: dict, rows: dict, comet: Comet, kept: KeptComet | None) -> None:
@@ -179,11 +180,6 @@ def _map(function, files: list[DirectionFiles], workers: int):
     bar = functools.partial(progress, total=len(files), task="score", unit="direction")
     with Workers(min(workers, len(files))) as pool:
         yield from bar(pool.map(function, files))
-
-
-def _averages_of(path: Path) -> dict:
-
-    return Scores.load(path).record["averages"]
 
 
 def summary(name: str, groups: dict) -> str:

@@ -100,16 +100,16 @@ class Instructions:
         Raises:
             InputError: as `InstructionFolder.load`; or two folders call a language by other names.
         """
-        found = [InstructionFolder.load(folder) for folder in folders]
+        loaded = [InstructionFolder.load(folder) for folder in folders]
         names: dict[str, str] = {}
-        for one in found:
+        for one in loaded:
             for code, name in one.languages.items():
                 if names.setdefault(code, name) != name:
                     raise InputError(
                         f"{one.folder / INDEX}: {code} is called {name!r}, but {names[code]!r} in another"
                         " folder; make both of the same text"
                     )
-        return cls(found)
+        return cls(loaded)
 
     @property
     def languages(self) -> dict[str, str]:

@@ -11,8 +11,8 @@ def language_names(codes: Iterable[str]) -> dict[str, str]:
     "Chinese (Simplified)", or with the code where these are the same, too, "German (deu)"; the code itself
     where no registry has it.
     """
-    known = {code: find_language(code) for code in codes}
-    names = {code: code if language is None else language.name for code, language in known.items()}
+    languages = {code: find_language(code) for code in codes}
+    names = {code: code if language is None else language.name for code, language in languages.items()}
     for longer in (_with_region, _with_code):
         shared = Counter(names.values())
         names = {code: name if shared[name] == 1 else longer(code, name) for code, name in names.items()}

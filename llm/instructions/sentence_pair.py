@@ -77,8 +77,8 @@ class SentencePair:
         kept = spelled[number][1 - side]
         right = {pair[side] for pair in spelled if pair[1 - side] == kept}
         for candidates in (self._phrases_of[side], self._words_of[side]):
-            if found := [text for folded, text in candidates.items() if not _overlaps(folded, right)]:
-                return found
+            if texts := [text for folded, text in candidates.items() if not _overlaps(folded, right)]:
+                return texts
         return []
 
     def can_be_wrong(self, number: int, side: int) -> bool:
@@ -108,10 +108,10 @@ class SentencePair:
 
 
 def _different(side: Side, places: Iterable[Characters]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for place in places:
-        found.setdefault(side.folded(place), side.spelled(place))
-    return found
+        words.setdefault(side.folded(place), side.spelled(place))
+    return words
 
 
 def _overlaps(text: str, others: set[str]) -> bool:

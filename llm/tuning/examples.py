@@ -137,13 +137,13 @@ class Examples(Dataset):
 
 def split_tokens(tokenizer, question: str, answer: str) -> tuple[list[int], list[int]]:
     """The tokens of a question, and those of the answer behind it; none ends the answer."""
-    found = tokenizer(f"{question} {answer}", return_offsets_mapping=True, return_special_tokens_mask=True)
-    special = found["special_tokens_mask"]
-    ends = [end for _, end in found["offset_mapping"]]
+    encoded = tokenizer(f"{question} {answer}", return_offsets_mapping=True, return_special_tokens_mask=True)
+    special = encoded["special_tokens_mask"]
+    ends = [end for _, end in encoded["offset_mapping"]]
     first = next(
         (place for place, end in enumerate(ends) if end > len(question) and not special[place]), len(ends)
     )
-    ids = found["input_ids"]
+    ids = encoded["input_ids"]
     return ids[:first], ids[first : text_end(special)]
 
 

@@ -56,9 +56,9 @@ def with_new_adapter(model, lora: Lora):
     except ValueError as error:
         reason = str(error).splitlines()[0][:200]
         raise InputError(f"--lora-modules: {reason}; expected names of linear layers of the model") from None
-    found = adapted.base_model.targeted_module_names
+    adapted_names = adapted.base_model.targeted_module_names
     for name in lora.lora_modules or ():  # of several `peft` wants only one to be there
-        if not any(f".{one}".endswith(f".{name}") for one in found):
+        if not any(f".{one}".endswith(f".{name}") for one in adapted_names):
             raise InputError(
                 f"--lora-modules: {name!r} is no layer of the model; expected names of linear layers"
             )

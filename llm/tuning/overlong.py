@@ -40,9 +40,11 @@ class Overlong:
         """Objective -> "instructions" that have become tokens on any device, "questions" and "answers" of
         them that are longer.
         """
-        found = [np.fromfile(path, dtype=np.uint8) for path in sorted(self.path.parent.glob(f"*{ENDING}"))]
+        marks_of_devices = [
+            np.fromfile(path, dtype=np.uint8) for path in sorted(self.path.parent.glob(f"*{ENDING}"))
+        ]
         total = sum(self.sizes.values())
-        marks = np.bitwise_or.reduce([one for one in found if len(one) == total])
+        marks = np.bitwise_or.reduce([one for one in marks_of_devices if len(one) == total])
         ends = np.cumsum(list(self.sizes.values()))
         return {
             objective: {
@@ -60,7 +62,7 @@ def overlong_line(counts: Mapping[str, dict], max_input: int, max_output: int, s
         counts: of `Overlong.counts`.
         skipped: whether they were left out.
     """
-    found = []
+    parts = []
     for part, option in (
         ("questions", f"--max-input {max_input}"),
         ("answers", f"--max-output {max_output}"),
@@ -71,8 +73,8 @@ def overlong_line(counts: Mapping[str, dict], max_input: int, max_output: int, s
             if one[part]
         ]
         if shares:
-            found.append(f"longer than {option}: {', '.join(shares)}")
-    if not found:
+            parts.append(f"longer than {option}: {', '.join(shares)}")
+    if not parts:
         return None
     done, advice = ("were left out", "") if skipped else ("lost their ends", ", or --skip-overlong")
-    return f"{'; '.join(found)}, which {done}; give larger limits{advice}"
+    return f"{'; '.join(parts)}, which {done}; give larger limits{advice}"

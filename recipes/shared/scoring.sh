@@ -60,7 +60,8 @@ measure_cost() { # OUTPUT FOLDER...
   done
   for model in "$OUTPUT"/pretrained/*-seed*; do add_log_of "$model" pretrained-; done # of jass_enss
   [[ ${#logs[@]} -gt 0 ]] || return 0
-  run python -m eval probe cost "${logs[@]}" --dataset "${NAME:-$(basename "$OUTPUT")}" --output "$1/cost"
+  run python -m eval probe cost "${logs[@]}" --dataset "${NAME:-$(basename "$OUTPUT")}" \
+    --reference "$ROOT/recipes/zero_shot/reference.csv" --output "$1/cost"
   PROBE_RESULTS+=("$1/cost/cost.json")
 }
 

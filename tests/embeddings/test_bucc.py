@@ -1,14 +1,13 @@
 """The shared task in one command: a hand-made example in the layout in which BUCC is published."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
-from embeddings.bucc import KIND
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
+from tests.embeddings.mined import mined_in
 from tests.embeddings.test_retrieve import sentences, write
 
 
@@ -42,27 +41,31 @@ def bucc(command, one_space, output, folder, *argv):
     options = ["--pairs", "de-en", "--margin", "absolute", *argv]
     result = command("bucc", *one_space, folder, "--output", output, *options)
     assert result.status == 0, result.err
-    return {run["dataset"]: run for run in json.loads((output / f"{KIND}.json").read_text())["runs"]}
+    return {run["dataset"]: run for run in mined_in(output)}
+
+
+def scores(run):
+    return {name: run[name] for name in ("gold_pairs", "precision", "recall", "f1")}
 
 
 def test_the_threshold_of_the_training_part_is_that_of_the_test_part(command, one_space, folder, tmp_path):
     runs = bucc(command, one_space, tmp_path / "out", folder)
     training, test = runs["BUCC de-en, training"], runs["BUCC de-en, test"]
-    assert training["bucc"]["f1"] == 1 and training["pairs"] == 4 and training["threshold"] < 1
+    assert training["f1"] == 1 and training["pairs"] == 4 and training["threshold"] < 1
     assert test["threshold"] == training["threshold"]
-    assert test["bucc"]["threshold_from"] == training["bucc"]["threshold_from"] == "training, de-en"
+    assert test["threshold_from"] == training["threshold_from"] == "training, de-en"
     # Six German and six English sentences; found are the five equal ones, three of the four gold pairs.
     assert (test["sentences"], test["lines"], test["pairs"]) == ([6, 6], [7, 7], 5)
-    assert test["bucc"]["gold_pairs"] == 4
-    assert (test["bucc"]["precision"], test["bucc"]["recall"]) == (3 / 5, 3 / 4)
-    assert test["bucc"]["f1"] == pytest.approx(2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4))
+    assert test["gold_pairs"] == 4
+    assert (test["precision"], test["recall"]) == (3 / 5, 3 / 4)
+    assert test["f1"] == pytest.approx(2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4))
     assert len((tmp_path / "out/de-en.test.tsv").read_text().splitlines()) == 5
     by_hand = [folder / f"de-en.test.{ending}" for ending in ("de", "en", "gold")]
     options = ["--margin", "absolute", "--threshold", training["threshold"], "--gold", by_hand.pop()]
     mined = command("mine", *one_space, *by_hand, "--identifiers", *options, "--output", tmp_path / "mined")
     assert mined.status == 0, mined.err
-    (run,) = json.loads((tmp_path / "mined/mining.json").read_text())["runs"]
-    assert run["bucc"] == test["bucc"] | {"threshold_from": "given"}
+    (run,) = mined_in(tmp_path / "mined")
+    assert scores(run) == scores(test) and run["threshold_from"] == "given"
 
 
 def test_languages_reach_the_encoder(asked, command, tmp_path):
@@ -93,14 +96,14 @@ def test_gold_of_the_test_part_may_be_withheld_and_folders_nested(command, one_s
     (folder / "de-en.test.gold").unlink()
     folder.rename(tmp_path / "de-en")
     runs = bucc(command, one_space, tmp_path / "out", tmp_path)
-    assert runs["BUCC de-en, test"]["bucc"] is None and runs["BUCC de-en, test"]["pairs"] == 5
+    assert "f1" not in runs["BUCC de-en, test"] and runs["BUCC de-en, test"]["pairs"] == 5
 
 
 def test_a_sample_is_tuned_and_tested(command, one_space, folder, tmp_path):
     for path in sorted(folder.glob("*.training.*")):
         path.rename(folder / path.name.replace("training", "sample"))
     runs = bucc(command, one_space, tmp_path / "out", folder, "--tuned", "sample", "--tested", "sample")
-    assert list(runs) == ["BUCC de-en, sample"] and runs["BUCC de-en, sample"]["bucc"]["f1"] == 1
+    assert list(runs) == ["BUCC de-en, sample"] and runs["BUCC de-en, sample"]["f1"] == 1
 
 
 def test_one_threshold_for_all_pairs(command, monkeypatch, tmp_path):
@@ -131,8 +134,8 @@ def test_one_threshold_for_all_pairs(command, monkeypatch, tmp_path):
     options = [["--model", tmp_path / "model"], tmp_path / "out", tmp_path, "--pairs", "de-en,fr-en"]
     common = bucc(command, *options, "--universal-threshold")
     assert [run["threshold"] for run in common.values()] == pytest.approx([(0.7 + 0.68) / 2] * 4)
-    assert [run["bucc"]["f1"] for run in common.values()] == pytest.approx([6 / 7, 6 / 7, 1, 1])
-    assert {run["bucc"]["threshold_from"] for run in common.values()} == {"training, all pairs"}
+    assert [run["f1"] for run in common.values()] == pytest.approx([6 / 7, 6 / 7, 1, 1])
+    assert {run["threshold_from"] for run in common.values()} == {"training, all pairs"}
     own = bucc(command, *options, "--force")
     assert [run["threshold"] for run in own.values()] == pytest.approx([0.6, 0.6, 0.74, 0.74])
 
@@ -152,19 +155,17 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
     assert threshold != own["BUCC fr-en, training"]["threshold"]
     for pair in ("de-en", "fr-en"):
         run = found[f"BUCC {pair}, training, threshold of de-en"]
-        assert run["threshold"] == threshold and run["bucc"]["threshold_from"] == "training, de-en"
+        assert run["threshold"] == threshold and run["threshold_from"] == "training, de-en"
         texts = [folder / f"{pair}.training.{language}" for language in pair.split("-")]
         given = ["--margin", "absolute", "--threshold", threshold, "--gold", folder / f"{pair}.training.gold"]
         out = tmp_path / f"mined-{pair}"
         mined = command("mine", *one_space, *texts, "--identifiers", *given, "--output", out)
         assert mined.status == 0, mined.err
-        (by_hand,) = json.loads((out / "mining.json").read_text())["runs"]
-        assert run["bucc"] == by_hand["bucc"] | {"threshold_from": "training, de-en"}
+        (by_hand,) = mined_in(out)
+        assert scores(run) == scores(by_hand)
         written = (tmp_path / f"both/{pair}.training.threshold-of-de-en.tsv").read_text()
         assert written == (out / "pairs.tsv").read_text()
-    transferred, tuned = (
-        found[f"BUCC fr-en, training{which}"]["bucc"] for which in (", threshold of de-en", "")
-    )
+    transferred, tuned = (found[f"BUCC fr-en, training{which}"] for which in (", threshold of de-en", ""))
     assert transferred["f1"] < tuned["f1"]
 
 

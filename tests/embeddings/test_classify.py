@@ -3,17 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from embeddings.classify import described
 from tests.embeddings.test_retrieve import write
-
-
-def test_mean_and_deviation_of_runs():
-    assert described([1.0, 3.0]) == {
-        "accuracy": 2.0,
-        "deviation": pytest.approx(2**0.5),
-        "accuracies": [1.0, 3.0],
-    }
-    assert described([1.0])["deviation"] is None
+from tests.eval.rows import by_name, rows_of, values_of
 
 
 def rows(seed, count=40):
@@ -43,15 +34,20 @@ def classify(command, one_space, output, *argv):
 def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
     folder = corpus(tmp_path / "own", OWN)
     found = classify(command, one_space, tmp_path / "out", folder, "--languages", "de,en")
-    assert set(found["directions"]) == {"de-de", "de-en", "en-de", "en-en"}
-    assert all(each["accuracy"] > 80 for each in found["directions"].values())
-    assert found["dataset"] == "own" and found["classes"] == 2
+    file = tmp_path / "out/classification.csv"
+    measured = rows_of(file, measure="accuracy")
+    places = [f"{one}-{other}" for one in ("de", "en") for other in ("de", "en")]
+    assert sorted(zip(measured.direction, measured.repeat, strict=True)) == [
+        (place, seed) for place in places for seed in (1, 2)
+    ]
+    assert measured.value.min() > 80
+    assert by_name(file, "direction", measure="lines") == dict.fromkeys(places, 40)
+    assert found["dataset"] == "own" and values_of(file, measure="classes") == [2]
     assert found["train_examples"] == {"de": 40, "en": 40}
     assert found["hyperparameters"] == {
         "hidden": [10, 8], "epochs": 20, "batch": 12, "learning_rate": 0.01, "weight_decay": 0.0,
         "standardize": False, "runs": 2,
     }  # fmt: skip
-    assert all(len(each["accuracies"]) == 2 for each in found["directions"].values())
 
 
 def test_the_names_of_mldoc(command, one_space, tmp_path):
@@ -59,7 +55,8 @@ def test_the_names_of_mldoc(command, one_space, tmp_path):
     folder = corpus(tmp_path / "mldoc", names)
     arguments = [folder, "--layout", "mldoc", "--languages", "en", "--train-languages", "de"]
     found = classify(command, one_space, tmp_path / "out", *arguments)
-    assert set(found["directions"]) == {"de-en"} and found["dataset"] == "MLDoc"
+    measured = rows_of(tmp_path / "out/classification.csv", measure="accuracy")
+    assert set(measured.direction) == {"de-en"} and found["dataset"] == "MLDoc"
 
 
 def test_languages_reach_the_encoder(asked, command, tmp_path):

@@ -1,4 +1,3 @@
-import json
 import tracemalloc
 
 import pytest
@@ -7,6 +6,7 @@ from embeddings import mined_texts
 from embeddings.encoders.stored import StoredVectors
 from embeddings.mined_texts import read_side
 from embeddings.search import texts as search_texts
+from tests.embeddings.mined import mined_in
 from tests.embeddings.search.test_retrieval import margin_by_loops
 from tests.embeddings.test_retrieve import encoder_of, sentences, write
 
@@ -23,7 +23,8 @@ def mine(command, one_space, output, *argv):
     result = command("mine", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
     rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
-    return json.loads((output / "mining.json").read_text())["runs"][0], rows
+    (run,) = mined_in(output)
+    return run, rows
 
 
 def test_what_both_texts_have_is_found(command, one_space, texts, tmp_path):
@@ -60,6 +61,19 @@ def test_languages_reach_the_encoder(asked, command, tmp_path, options, language
     assert asked == list(zip(first, languages, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ([], "model"),
+        (["--margin", "distance"], "model (margin distance)"),
+        (["--margin", "absolute"], "model (margin absolute)"),
+    ],
+)
+def test_encoders_that_score_otherwise_are_other_systems(command, one_space, texts, tmp_path, options, name):
+    record, _ = mine(command, one_space, tmp_path / "out", *texts, *options, "--encoder-name", "model")
+    assert record["system"]["name"] == name
+
+
 def bucc(tmp_path, name, lines):
     return write(tmp_path / name, [f"{name}-{number}\t{line}" for number, line in enumerate(lines)])
 
@@ -74,11 +88,11 @@ def test_bucc_with_identifiers_and_gold(command, one_space, texts, tmp_path):
     pairs = write(tmp_path / "gold", [f"bucc.de-{i}\tbucc.en-{j}" for i, j in gold])
     options = ["--identifiers", "--gold", pairs, "--margin", "absolute"]
     record, rows = mine(command, one_space, tmp_path / "out", first, second, *options)
-    assert record["bucc"]["gold_pairs"] == 4
+    assert record["gold_pairs"] == 4
     # 1-3 is found as well, as near as the right ones: 3 right of 4, 3 found of 4.
-    assert (record["bucc"]["precision"], record["bucc"]["recall"]) == (0.75, 0.75)
+    assert (record["precision"], record["recall"]) == (0.75, 0.75)
     assert len(rows) == 4 and record["threshold"] < 1
-    assert record["bucc"]["threshold_from"] == "this text"
+    assert record["threshold_from"] == "this text"
 
 
 def test_given_pairs_keep_their_lines(command, one_space, tmp_path):
@@ -216,4 +230,4 @@ def test_a_list_of_pairs_never_lies_beside_a_result_of_others(
     again = command("mine", *words)
     assert again.status == 0
     rows = (output / "pairs.tsv").read_text().splitlines()
-    assert len(rows) == json.loads((output / "mining.json").read_text())["runs"][0]["pairs"] > 4
+    assert len(rows) == mined_in(output)[0]["pairs"] > 4

@@ -7,6 +7,7 @@ import pytest
 from embeddings import speed
 from embeddings.speed import KIND, take_turns
 from eval.report import write_report
+from tests.eval.rows import values_of
 
 
 class Clock:
@@ -48,12 +49,15 @@ def test_the_result_and_its_table(command, one_space, tmp_path):
     assert done.status == 0, done.err
     record = json.loads((tmp_path / f"out/{KIND}.json").read_text())
     assert [run["system"]["name"] for run in record["runs"]] == ["stored", "again"]
-    for run in record["runs"]:
-        assert (run["lines"], len(run["seconds"])) == (5, 2)
-        assert run["lines_per_second"] == pytest.approx(5 / (sum(run["seconds"]) / 2))
-    assert record["runs"][0]["ratio"] == 1 and record["threads"] == 1
+    file = tmp_path / f"out/{KIND}.csv"
+    for run in (0, 1):
+        seconds = values_of(file, run=run, measure="seconds")
+        assert values_of(file, run=run, measure="lines") == [5] and len(seconds) == 2
+        rate = values_of(file, run=run, measure="lines_per_second")
+        assert rate == [pytest.approx(5 / (sum(seconds) / 2))]
+    assert values_of(file, run=0, measure="ratio") == [1] and record["threads"] == 1
     write_report([tmp_path / f"out/{KIND}.json"], "Speed", tmp_path / "report")
-    assert "| Encoder | lines/s | ratio |" in (tmp_path / "report/report.md").read_text()
+    assert "| System | Seeds | lines/s | ratio |" in (tmp_path / "report/report.md").read_text()
 
 
 def test_two_encoders_of_one_name_and_an_empty_text(command, one_space, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import eval.__main__ as commands
 from command_line.dispatch import run
+from tests.eval.scored import read_scores
 
 TEXTS = {
     "en": ["A man is walking his dog in the park.", "Two children are playing football.",
@@ -99,5 +100,5 @@ def texts() -> dict[str, list[str]]:
 
 @pytest.fixture
 def scores_of():
-    """Function that reads the scores.json of a folder."""
-    return lambda out: json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    """Function that reads the scores of a folder."""
+    return lambda out: read_scores(out / "scores.json")

@@ -1,4 +1,11 @@
-"""Parts of `scores.json`, as whole as those of `python -m eval score`."""
+"""Scored folders as `python -m eval score` writes them, of numbers that a test chooses."""
+
+import json
+from pathlib import Path
+
+from command_line.measurements import write_rows
+from eval.results.files import read_result
+from eval.results.scores import card_and_rows, with_numbers
 
 SCORING = {
     "command": "python -m eval score out",
@@ -25,3 +32,18 @@ def direction(kind: str, bleu: float = 1.0, **others) -> dict:
         "chrf_signature": "nrefs:1",
         "reference_sha256": "ab" * 32,
     } | others
+
+
+def write_scores(file: Path, record: dict) -> Path:
+    """`scores.json` and the rows beside it, of a record whose directions have their numbers."""
+    named = {"dataset": Path(record["data"]["path"]).name} | record
+    card, rows = card_and_rows({name: value for name, value in named.items() if name != "averages"})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    card["rows_sha256"] = write_rows(file.with_suffix(".csv"), rows)
+    file.write_text(json.dumps(card), encoding="utf-8")
+    return file
+
+
+def read_scores(file: Path) -> dict:
+    """The record of a scored folder, whose directions have their numbers."""
+    return with_numbers(read_result(file), file)

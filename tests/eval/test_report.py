@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.eval.scored import read_scores, write_scores
+
 NAME = "<script>alert('x')</script> | a&b"
 
 
@@ -258,7 +260,7 @@ def test_zero_shot_and_supervised_bleu_of_every_training(folders, report):
     ]  # fmt: skip
     pre_2, pre_1, post_2, post_1 = folders
     made = [pre_1, pre_2, post_1, post_2]
-    scores = [json.loads((Path(folder) / "scores.json").read_text())["averages"] for folder in made]
+    scores = [read_scores(Path(folder) / "scores.json")["averages"] for folder in made]
     for row, averages in zip(rows, scores, strict=True):
         assert float(row["Zero-shot BLEU"]) == averages["zero-shot"]["bleu"]
         assert float(row["Supervised BLEU"]) == averages["supervised"]["bleu"]
@@ -295,11 +297,11 @@ def test_labels(scored, texts, report, system, labels):
 
 def with_comet(out, model: str, sha256: str | None = None) -> None:
     path = out / "scores.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = read_scores(path)
     record["scoring"] |= {"comet_model": model, "comet": {"sha256": sha256}}
-    for entry in (*record["directions"].values(), *record["averages"].values()):
+    for entry in record["directions"].values():
         entry["comet"] = 0.5
-    path.write_text(json.dumps(record), encoding="utf-8")
+    write_scores(path, record)
 
 
 @pytest.mark.parametrize(

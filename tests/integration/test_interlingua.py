@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from data_prep.formats.preparation import Preparation
+from eval.results.scores import Scores
 from tests.integration.commands import USER_DIR, Result, run_forked
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.test_translate import texts, translate_arguments
@@ -113,7 +114,7 @@ def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
     assert translated.status == 0, translated.text
     scored = forked("eval", "score", tmp_path / "one")
     assert scored.status == 0, scored.text
-    bleu = json.loads((tmp_path / "one" / "scores.json").read_text())["directions"]["de-en"]["bleu"]
+    bleu = Scores.load(tmp_path / "one/scores.json").directions["de-en"]["bleu"]
     german = run["lengths"]["de"]
     assert german["bleu_predicted"] == pytest.approx(bleu)
     assert 0 <= german["accuracy"] < 1 and german["absolute_error"] > 0

@@ -9,6 +9,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from eval.__main__ import COMMANDS as EVAL
+from eval.results.scores import Scores
 from llm.generation import Answers
 from tests.llm.toy_text import LINES, sentences, text_of, write_lines, write_texts
 
@@ -200,7 +201,7 @@ def test_scores_and_comparisons_take_it(options, command, texts, tuned, tmp_path
         words = options(tmp_path / name, *given, "--supervised", "de-en", "--name", name)
         assert command(*words).status == 0
         assert score("score", tmp_path / name, "--workers", 1) == 0
-    scores = json.loads((tmp_path / "b/scores.json").read_text())
+    scores = Scores.load(tmp_path / "b/scores.json").record
     assert set(scores["directions"]) == set(DIRECTIONS)
     assert set(scores["averages"]) >= {"all", "supervised", "zero-shot"}
     compared = ("--output", tmp_path / "compared")

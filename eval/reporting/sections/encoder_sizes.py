@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from embeddings.averages import by_pair
+from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.sections.retrieval_pairs import means_of_pairs
 from eval.reporting.sections.sentence_retrieval import COSINE
-from eval.reporting.sections.sentence_tasks import mined
 from eval.reporting.sections.thesis_encoders import SIZES as TITLES
 from eval.reporting.sections.thesis_encoders import thesis_table
 from eval.results.result_set import ResultSet
@@ -20,7 +20,7 @@ from eval.results.systems import MeanStd, System, by_dataset
 
 SEED = re.compile(r"-seed\d+$")
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
-RETRIEVAL, SPEED = "sentence-retrieval", "encoding-speed"
+RETRIEVAL, SPEED, MINING = "sentence-retrieval", "encoding-speed", "mining"
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 NOTES = [
     "L: layers; d_h: width of their states; d_ff: of their feed-forward networks; H: heads; P: parameters of"
@@ -63,7 +63,7 @@ class Benchmarks:
             columns |= _pairs_of_retrieval(dataset, systems)
             columns[dataset] = {one.name: one.mean("average", COSINE, scale=100) for one in systems}
             whole.append(dataset)
-        pairs = _of_mining(mined(results))
+        pairs = {dataset: of for dataset, of in _means(results, MINING, "f1", scale=100).items() if of}
         means = _means_of_bucc(pairs)
         return cls(columns | pairs | means, [*whole, *(means or pairs)])
 
@@ -96,10 +96,21 @@ def section(results: ResultSet) -> Section:
 def _speeds(results: ResultSet) -> Reached:
     """Lines per second of the encoders whose speed was compared; in recipes a name ends with its seed."""
     found: dict[str, list[float]] = {}
-    for one in results.probed(SPEED):
-        mean = one.mean("lines_per_second")
-        found.setdefault(SEED.sub("", one.name), []).append(mean.mean if mean else None)
+    for of in _means(results, SPEED, "lines_per_second").values():
+        for name, mean in of.items():
+            found.setdefault(SEED.sub("", name), []).append(mean.mean)
     return {name: MeanStd.of(values) for name, values in found.items()}
+
+
+def _means(results: ResultSet, kind: str, measure: str, scale: float = 1.0) -> dict[str, Reached]:
+    """Dataset -> encoder -> mean of a measure."""
+    if not results.of_kind(kind):
+        return {}
+    measured = Measurements.of(results.probed(kind), results.allow_unlike)
+    return {
+        dataset: {name: mean for (name,), mean in of.means(measure, scale=scale).items()}
+        for dataset, of in measured.by_dataset().items()
+    }
 
 
 def _size(one: System, which: str) -> int | None:
@@ -119,15 +130,6 @@ def _pairs_of_retrieval(dataset: str, systems: list[System]) -> dict[str, Reache
         f"{dataset} {pair}": {one.name: means_of_pairs(one, COSINE).get(pair) for one in systems}
         for pair in (sorted(pairs) if 1 < len(pairs) <= FEW_PAIRS else ())
     }
-
-
-def _of_mining(datasets: dict[str, list[System]]) -> dict[str, Reached]:
-    """F1 of every dataset that has gold pairs."""
-    found = {
-        dataset: {one.name: one.mean("bucc", "f1", scale=100) for one in systems}
-        for dataset, systems in datasets.items()
-    }
-    return {dataset: of for dataset, of in found.items() if any(of.values())}
 
 
 def _means_of_bucc(found: dict[str, Reached]) -> dict[str, Reached]:
@@ -168,17 +170,3 @@ def _plots(retrieval: dict[str, list[System]], sizes: dict[str, System]) -> list
             plot = scatter({dataset: points}, title, "P@1 (%)", by_magnitude=True)
             figures.append(Figure(name, caption, plot, numbers))
     return figures
-
-
-def speed(results: ResultSet) -> Section:
-    """Lines per second of encoders that took turns."""
-    tables = []
-    for dataset, systems in by_dataset(results.probed(SPEED)).items():
-        rows = [
-            [cell(one.name), mean_cell(one.mean("lines_per_second"), 0), mean_cell(one.mean("ratio"), 2)]
-            for one in systems
-        ]
-        caption = f"Lines per second that encoders encode, in turns, on {dataset}; ratio to the first."
-        titles = cells("Encoder", "lines/s", "ratio")
-        tables.append(Table(slug("encoding_speed", dataset), caption, [titles], rows))
-    return Section("Speed of encoders", tables)

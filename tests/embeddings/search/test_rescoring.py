@@ -1,6 +1,5 @@
 """Pairs found by vectors and compared again by their tokens: against loops over OneAligner's equations."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +12,7 @@ from embeddings.search import rescoring
 from embeddings.search.sentence_scores import tokens_of
 from fairseq_ext.modules.similarity import TokenStates
 from tests.embeddings.encoders.folders import TEXT, write_transformers
+from tests.embeddings.mined import mined_in
 from tests.embeddings.test_bucc import write_part
 from tests.embeddings.test_retrieve import write
 
@@ -69,7 +69,7 @@ def mine(command, folder, tmp_path):
             "mine", "--model", folder, "--cpu", *texts, "--margin", "absolute", *words, "--output", output
         )
         assert result.status == 0, result.err
-        (record,) = json.loads((output / "mining.json").read_text())["runs"]
+        (record,) = mined_in(output)
         rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
         return record, [(float(score), GERMAN.index(one), ENGLISH.index(other)) for score, one, other in rows]
 
@@ -171,8 +171,9 @@ def test_bucc_by_bert_score(command, folder, tmp_path):
     words += ["--normalize", "0.75", "--universal-threshold", "--model", folder, "--cpu", "--output", out]
     result = command("bucc", tmp_path, *words)
     assert result.status == 0, result.err
-    (run,) = json.loads((out / "mining.json").read_text())["runs"]
-    assert (run["rescore"], run["bucc"]["recall"]) == ("bert-score", 1)
+    (run,) = mined_in(out)
+    assert (run["rescore"], run["recall"]) == ("bert-score", 1)
+    assert run["system"]["name"].endswith(" (bert-score, alpha 0.75)")
 
 
 @pytest.mark.parametrize("name", ["mine", "bucc"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, read_scores, write_scores
 from tests.eval.scored import direction as scored_direction
 
 BLEU = {"base": (3, 4, 5), "a": (6, 6, 9), "b": (5, 4, 6), "a+b": (9, 5, 8)}
@@ -23,9 +23,9 @@ def folders(tmp_path):
             record = {
                 "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
                 "data": {"path": "toy"}, "split": "test", "scoring": SCORING,
-                "averages": {"zero-shot": entry}, "directions": {"de-fr": scored_direction("zero-shot")},
+                "directions": {"de-fr": scored_direction("zero-shot", **entry)},
             }  # fmt: skip
-            (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+            write_scores(folder / "scores.json", record)
             found.append(folder)
     return found
 
@@ -85,15 +85,15 @@ def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
 
 def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
     for folder in folders:
-        record = json.loads((folder / "scores.json").read_text())
+        record = read_scores(folder / "scores.json")
         names = ["de-fr", "fr-de"] if folder.name.startswith("base") else ["fr-de", "de-fr"]
         record["directions"] = dict.fromkeys(names, record["directions"]["de-fr"])
-        (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+        write_scores(folder / "scores.json", record)
     assert probe(*folders, "--combine", "base:a:b:a+b").status == 0
     for folder in folders[-3:]:
-        record = json.loads((folder / "scores.json").read_text())
+        record = read_scores(folder / "scores.json")
         del record["directions"]["de-fr"]
-        (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+        write_scores(folder / "scores.json", record)
     result = probe(*folders, "--combine", "base:a:b:a+b")
     assert result.err == (
         f"error: {folders[-3]}/scores.json and {folders[0]}/scores.json: other directions; expected averages"
@@ -127,8 +127,8 @@ def test_on_every_dataset_that_has_all_systems(probe, folders, tmp_path):
     for folder in folders:
         copies.append(tmp_path / f"other-{folder.name}")
         copies[-1].mkdir()
-        record = json.loads((folder / "scores.json").read_text()) | {"dataset": "other"}
-        (copies[-1] / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+        record = read_scores(folder / "scores.json") | {"dataset": "other"}
+        write_scores(copies[-1] / "scores.json", record)
     assert probe(*folders, *copies[:-3], "--combine", "base:a:b:a+b").status == 0
     assert datasets(tmp_path) == ["toy"]
     assert probe(*folders, *copies, "--combine", "base:a:b:a+b").status == 0

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
 OTHERS = ("tr", "ro", "et", "kk", "my")
@@ -38,8 +38,8 @@ def write(tmp_path):
         }  # fmt: skip
         system = {"name": name, "seed": seed}
         scores = {"format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "dataset": "626",
-                  "split": "test", "directions": directions, "averages": {}, "scoring": SCORING}  # fmt: skip
-        write_json(out / "scores.json", scores)
+                  "split": "test", "directions": directions, "scoring": SCORING}  # fmt: skip
+        write_scores(out / "scores.json", scores)
         entries = {
             "-".join(sorted(("en", other))): {
                 "kind": "supervised", "lines": 9, "sentence": [0.5, value / 100],

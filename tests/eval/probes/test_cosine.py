@@ -10,6 +10,7 @@ import pytest
 from eval.probes.cosine import parallel_cosine
 from eval.probes.store import INDEX
 from tests.eval.probes.planted import sentence_states, write_store
+from tests.eval.rows import values_of
 
 N = 6
 
@@ -45,62 +46,59 @@ def probe(command, tmp_path):
 
 
 @pytest.fixture
-def findings(tmp_path):
-    return lambda: json.loads((tmp_path / "out/cosine.json").read_text(encoding="utf-8"))
+def cosines(tmp_path):
+    return lambda **wanted: values_of(tmp_path / "out/cosine.csv", measure="cosine", **wanted)
 
 
-def test_the_cosine_of_the_planted_angles(store, probe, findings):
+def changes_of(file) -> dict[str, list[float]]:
+    """Pair, or mean of a kind of pairs -> change per layer, of the table of a figure."""
+    with open(file, encoding="utf-8", newline="") as stream:
+        _, *rows = csv.reader(stream)
+    return {pair: [float(value) for value in values] for pair, _, *values in rows}
+
+
+def test_the_cosine_of_the_planted_angles(store, probe, cosines):
     result = probe(store("a", [0, 60, 90]))
     assert result.status == 0, result.err
-    record = findings()
-    assert record["runs"][0]["pairs"]["de-fr"]["cosine"] == pytest.approx([1, 0.5, 0], abs=1e-5)
-    assert record["runs"][0]["averages"]["supervised"]["cosine"] == pytest.approx([1, 0.5, 0], abs=1e-5)
-    assert record["differences"] == []
+    assert cosines(direction="de-fr", kind="zero-shot") == pytest.approx([1, 0.5, 0], abs=1e-5)
+    assert cosines(direction="de-en", kind="supervised") == pytest.approx([1, 0.5, 0], abs=1e-5)
 
 
-def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, findings, tmp_path, command):
+def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, cosines, tmp_path, command):
     folders = [
         store("a", [0, 60, 90]),
         store("b1", [60, 60, 0], name="B"),
         store("b2", [0, 60, 60], name="B", seed=2),
     ]
     assert probe(*folders).status == 0
-    (change,) = findings()["differences"]
-    assert (change["baseline"], change["system"]) == ("A", "B")
     expected = [(0.5 + 1) / 2 - 1, 0, (1 + 0.5) / 2]
-    assert change["pairs"]["de-en"]["cosine"] == pytest.approx(expected, abs=1e-5)
-    assert change["averages"]["zero-shot"]["cosine"] == pytest.approx(expected, abs=1e-5)
-    with open(tmp_path / "out/cosine_change_toy_A_B.csv", encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [float(row["change"]) for row in rows if row["pair"] == "de-fr"] == pytest.approx(
-        expected, abs=1e-5
-    )
+    changes = changes_of(tmp_path / "out/cosine_change_toy_A_B.csv")
+    assert list(changes) == ["de-en", "de-fr", "mean of supervised", "mean of zero-shot"]
+    for values in changes.values():
+        assert values == pytest.approx(expected, abs=1e-5)
     result = command("report", tmp_path / "out/cosine.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert html.count("<figure>") == html.count('download="') == 2
 
 
-def test_the_change_from_every_further_system_to_the_next(store, probe, findings, tmp_path):
+def test_the_change_from_every_further_system_to_the_next(store, probe, cosines, tmp_path):
     """As in Figure 6.3: from the model as it is to the baseline, and from there to what was added then."""
     folders = [store(name, [0, angle, 90], name=name) for name, angle in (("A", 90), ("B", 60), ("C", 0))]
     assert probe(*folders).status == 0
-    found = {
-        (one["baseline"], one["system"]): one["averages"]["supervised"]["cosine"][1]
-        for one in findings()["differences"]
-    }
-    assert found == pytest.approx({("A", "B"): 0.5, ("A", "C"): 1.0, ("B", "C"): 0.5}, abs=1e-5)
-    assert (tmp_path / "out/cosine_change_toy_B_C.csv").is_file()
+    for pair, change in {"A_B": 0.5, "A_C": 1.0, "B_C": 0.5}.items():
+        changes = changes_of(tmp_path / f"out/cosine_change_toy_{pair}.csv")
+        assert changes["mean of supervised"][1] == pytest.approx(change, abs=1e-5)
 
 
-def test_a_mean_of_different_angles(store, tmp_path, probe, findings):
+def test_a_mean_of_different_angles(store, tmp_path, probe, cosines):
     angles = np.array([0, 30, 60, 90, 120, 150])
     radians = np.radians(angles)
     back = np.stack([np.cos(radians), np.sin(radians)], axis=-1)[None]
     states = {("de", "en"): sentence_states(side([0])), ("en", "de"): sentence_states(back)}
     assert probe(write_store(tmp_path / "one", states, ("L0",))).status == 0
     expected = sum(math.cos(math.radians(angle)) for angle in angles) / N
-    assert findings()["runs"][0]["pairs"]["de-en"]["cosine"][0] == pytest.approx(expected, abs=1e-5)
+    assert cosines(direction="de-en", layer="output") == pytest.approx([expected], abs=1e-5)
 
 
 def test_the_report_compares_systems_of_different_files(store, command, tmp_path):
@@ -114,8 +112,10 @@ def test_the_report_compares_systems_of_different_files(store, command, tmp_path
 
 
 @pytest.mark.parametrize(("field", "value"), [("split", "valid"), ("only_words", True)])
-def test_the_report_has_no_change_between_two_sets_or_ways(store, command, tmp_path, field, value):
-    """Which may have equally many lines."""
+def test_two_sets_or_ways_are_shown_together_only_where_it_is_asked_for(
+    store, command, tmp_path, field, value
+):
+    """They may have equally many lines."""
     for name in "AB":
         folder = store(name, [0, 60, 90], name=name)
         assert command("probe", "cosine", folder, "--output", tmp_path / f"out-{name}").status == 0
@@ -123,8 +123,12 @@ def test_the_report_has_no_change_between_two_sets_or_ways(store, command, tmp_p
     record = json.loads(files[1].read_text(encoding="utf-8"))
     record["runs"][0][field] = value
     files[1].write_text(json.dumps(record), encoding="utf-8")
-    assert command("report", *files, "--output", tmp_path / "report").status == 0
-    assert not list((tmp_path / "report/plots").glob("cosine_change*.png"))
+    report = "report", *files, "--output", tmp_path / "report"
+    message = refused(command(*report))
+    assert f"{field}: {value} ('B'), but " in message
+    assert "--allow-unlike" in message
+    assert command(*report, "--allow-unlike").status == 0
+    assert list((tmp_path / "report/plots").glob("cosine_change*.png"))
 
 
 def refused(result) -> str:
@@ -143,15 +147,14 @@ def test_as_many_other_sentences_are_refused(store, probe):
         for direction, entry in record["splits"]["test"].items():
             entry["text_sha256"] = f"{text} {direction}"
         path.write_text(json.dumps(record))
-    assert "b: other sentences of de-en, de-fr, but none in " in refused(probe(*folders, "--force"))
+    assert "texts of de-en: " in refused(probe(*folders, "--force"))
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"lines": 4}, "b: numbers of sentences 4, 4, but 6, 6 in "),
-        ({"pairs": ("en",)}, "b: pairs of languages de-en, but de-en, de-fr in "),
-        ({"layers": ("L0", "L1", "L2")}, "b: layers L0, L1, L2, output, but L0, L1, output in "),
+        ({"lines": 4}, "lines of de-en: 4.0 ('B'), but 6.0 in "),
+        ({"pairs": ("en",)}, "lines of de-fr: none ('B'), but 6.0 in "),
         ({"name": "A"}, "both are seed 1 of system 'A'; give one of them another --name"),
     ],
 )

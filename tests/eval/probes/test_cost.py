@@ -1,11 +1,15 @@
 """`python -m eval probe cost` on logs as fairseq writes them, and the sizes of the thesis."""
 
-import json
+from pathlib import Path
 
 import pytest
+import torch
 
-from eval.probes.cost import THESIS, transformer_parameters
 from eval.probes.training_logs import updates_and_seconds
+from tests.eval.rows import rows_of
+
+REFERENCE = Path(__file__).parents[3] / "recipes/zero_shot/reference.csv"
+SIZES = {"IWSLT (base)": (40_100, 512, 2048), "Europarl (big)": (50_363, 1024, 4096)}
 
 TRAIN = "2026-01-01 | INFO | fairseq_cli.train | "
 MODEL = f"{TRAIN}num. shared model params: 1,200 (num. trained: 1,200)\n"
@@ -15,15 +19,17 @@ CONFIG = TRAIN + "{{'criterion': {{'_name': 'weighted_losses', 'losses': '{}'}}}
 
 @pytest.fixture
 def probe(command, tmp_path):
-    def run(folders: dict, names: dict | None = None) -> list[dict]:
+    def run(folders: dict, names: dict | None = None, reference=None) -> list[dict]:
         words = []
         for folder, text in folders.items():
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / "train.log").write_text(text)
             words.append(f"{(names or {}).get(folder, folder)}={tmp_path / folder / 'train.log'}")
+        words += ["--reference", reference] if reference else []
         result = command("probe", "cost", *words, "--dataset", "toy", "--output", tmp_path / "out")
         assert result.status == 0, result.err
-        return json.loads((tmp_path / "out/cost.json").read_text())["runs"]
+        rows = rows_of(tmp_path / "out/cost.csv")
+        return [dict(zip(one.measure, one.value, strict=True)) for _, one in rows.groupby("run")]
 
     return run
 
@@ -38,7 +44,7 @@ def test_words_updates_and_operations(probe, tmp_path):
     words = 100 * 50 + 100 * 60.5 + 50 * 40
     assert found["words"] == words and found["updates"] == 250 and found["parameters"] == 1200
     assert found["operations"] == 6 * 1200 * words
-    assert (found["mirrored"], found["cpu_seconds"]) == (False, None)
+    assert found["encoder_passes"] == 1 and "cpu_seconds" not in found
 
 
 def test_what_was_repeated_after_a_restart_counts_once(probe):
@@ -92,17 +98,17 @@ def test_losses_with_a_second_pass_are_named(probe):
             "b": log((1, 1), losses="translation,word_contrastive"),
         }
     )
-    assert not plain["mirrored"] and mirrored["mirrored"]
+    assert (plain["encoder_passes"], mirrored["encoder_passes"]) == (1, 2)
 
 
 def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, command, tmp_path):
     frozen = log((10, 5)).replace("num. trained: 1,200", "num. trained: 200")
     (found,) = probe({"a": frozen})
-    assert (found["parameters"], found["operations"]) == (1200, None)
+    assert found["parameters"] == 1200 and "operations" not in found
     result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| a | 1 | 10 | 50 | 1.2e+03 | – | – | – |" in page
+    assert "| a | 1 | 10 | 50 | 1.2e+03 | 1 | – | – | – |" in page
 
 
 def test_processor_seconds_of_all_starts(probe, command, tmp_path):
@@ -114,8 +120,7 @@ def test_processor_seconds_of_all_starts(probe, command, tmp_path):
     result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| x | 2 | 1 | 1 | 1.2e+03 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
-    assert "thesis, chapter 8, OPUS (base)" in page
+    assert "| x | 2 | 1 | 1 | 1.2e+03 | 1 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
     (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
     words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
     assert "b/cpu_seconds.txt: could not convert" in command("probe", "cost", *words).err
@@ -127,7 +132,7 @@ def test_processor_seconds_that_are_noted_later_are_measured(probe, tmp_path):
     folders = dict.fromkeys(names, log((1, 1)))
     (tmp_path / "a").mkdir()
     (tmp_path / "a/cpu_seconds.txt").write_text("3600.0\n")
-    assert [one["cpu_seconds"] for one in probe(folders, names)] == [3600, None]
+    assert [one.get("cpu_seconds") for one in probe(folders, names)] == [3600, None]
     for folder in names:
         with open(tmp_path / folder / "cpu_seconds.txt", "a") as file:
             file.write("1800.0\n")
@@ -144,19 +149,32 @@ def test_what_is_no_log(command, tmp_path, text, missing):
     assert result.status == 2 and missing in result.err and "train.log" in result.err
 
 
-def test_parameters_of_a_transformer():
-    """Against a model of PyTorch's own layers."""
-    from torch import nn
+def transformer_parameters(vocabulary: int, width: int, inner: int) -> int:
+    """Of six and six layers of PyTorch with one matrix of embeddings for source, target and output."""
+    with torch.device("meta"):
+        layers = torch.nn.Transformer(width, 8, 6, 6, inner)
+    counted = sum(one.numel() for one in layers.parameters()) - 2 * 2 * width  # without norms on top
+    return counted + vocabulary * width
 
-    layers = nn.Transformer(16, 2, 2, 2, 24, batch_first=True)
-    counted = sum(one.numel() for one in layers.parameters()) - 2 * 2 * 16  # without norms on top
-    assert transformer_parameters(100, 16, 24, layers=2) == counted + 100 * 16
+
+def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
+    """Of Table 8.1 and 8.2.1: twelve directions of a million pairs each, 200 times, with 17 subwords."""
+    probe({"a": log((1, 1))}, reference=REFERENCE)
+    opus = rows_of(tmp_path / "out/cost.csv", system="OPUS (base), chapter 8").set_index("measure").value
+    words, parameters = 12e6 * 200 * 17, transformer_parameters(66_158, 512, 2048)
+    assert dict(opus) == {
+        "updates": words / (4 * 4096), "words": words, "parameters": parameters,
+        "operations": 6 * parameters * words, "encoder_passes": 1,
+    }  # fmt: skip
+    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| OPUS (base), chapter 8 | 1 | 2,490,234 | 4.1e+10 | 7.8e+07 | 1 | 1.9e+19 | 530.48 | – |" in page
 
 
-def test_sizes_of_the_thesis():
-    """Vaswani et al. (2017): 65 and 213 million parameters with 37,000 subwords."""
-    assert transformer_parameters(37_000, 512, 2048) == pytest.approx(65e6, rel=0.05)
-    assert transformer_parameters(37_000, 1024, 4096) == pytest.approx(213e6, rel=0.03)
-    opus = next(one for one in THESIS if one.name == "thesis, chapter 8, OPUS (base)")
-    assert opus.words == 12 * 1e6 * 200 * 17  # twelve directions of a million pairs each
-    assert opus.updates == pytest.approx(opus.words / 16384)
+@pytest.mark.parametrize("system", ["IWSLT (base)", "Europarl (big)"])
+def test_operations_of_the_reference_follow_from_words_and_parameters(system):
+    for chapter in (7, 8):
+        rows = rows_of(REFERENCE, system=f"{system}, chapter {chapter}").set_index("measure").value
+        assert rows.operations == pytest.approx(6 * rows.parameters * rows.words, rel=1e-12)
+    assert rows.parameters == transformer_parameters(*SIZES[system])

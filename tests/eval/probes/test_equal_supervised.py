@@ -1,13 +1,11 @@
 """Zero-shot translation at equal supervised BLEU, on curves with known crossings."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
 from eval.probes.equal_supervised import at_equal_supervised
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
 UPDATES = [100, 200, 400]
@@ -68,10 +66,12 @@ def test_in_the_report(tmp_path, command, files):
                 "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
                 "data": {"path": "toy"}, "split": "valid", "scoring": SCORING,
                 "checkpoint": {"sha256": f"{name}{seed}{updates}".encode().hex(), "updates": updates},
-                "directions": {"de-fr": scored_direction("zero-shot")},
-                "averages": {"supervised": {"bleu": supervised}, "zero-shot": zero_shot},
+                "directions": {
+                    "de-fr": scored_direction("zero-shot", **zero_shot),
+                    "de-en": scored_direction("supervised", supervised),
+                },
             }  # fmt: skip
-            (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+            write_scores(folder / "scores.json", record)
             folders.append(folder)
     groups = [folders] if files == "one" else [folders[: len(folders) // 2], folders[len(folders) // 2 :]]
     results = []

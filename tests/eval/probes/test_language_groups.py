@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
 BLEU = {"ar-de": 1.0, "de-ar": 2.0, "ar-zh": 4.0, "zh-ar": 6.0, "de-zh": 8.0, "de-en": 16.0, "en-de": 32.0}
 
 
-def write_scores(folder, name: str, seed: int, shift: float = 0.0, without: tuple[str, ...] = ()):
+def scored_folder(folder, name: str, seed: int, shift: float = 0.0, without: tuple[str, ...] = ()):
     directions = {
         direction: scored_direction(
             "supervised" if "en" in direction else "zero-shot",
@@ -23,11 +23,9 @@ def write_scores(folder, name: str, seed: int, shift: float = 0.0, without: tupl
     }
     record = {
         "format": 1, "kind": "scores", "system": {"name": name, "seed": seed}, "data": {"path": "toy"},
-        "split": "test", "scoring": SCORING, "averages": {}, "directions": directions,
+        "split": "test", "scoring": SCORING, "directions": directions,
     }  # fmt: skip
-    folder.mkdir()
-    (folder / "scores.json").write_text(json.dumps(record), encoding="utf-8")
-    return folder
+    return write_scores(folder / "scores.json", record).parent
 
 
 @pytest.fixture
@@ -44,7 +42,7 @@ def runs_of(command, tmp_path, groups, *folders) -> list[dict]:
 
 
 def test_means_over_the_directions_between_groups(command, tmp_path, groups):
-    (run,) = runs_of(command, tmp_path, groups, write_scores(tmp_path / "a", "A", 1))
+    (run,) = runs_of(command, tmp_path, groups, scored_folder(tmp_path / "a", "A", 1))
     found = {name: (entry["directions"], entry["bleu"]) for name, entry in run["pairs"].items()}
     assert found == {
         "seen→seen": (2, 5.0),
@@ -61,7 +59,7 @@ def test_means_over_the_directions_between_groups(command, tmp_path, groups):
 def test_a_mean_is_of_the_directions_that_have_the_measure(command, tmp_path, groups):
     """As in the averages of `score`: a language that the identifier does not know has no off-target rate."""
     without = ("de-ar", "de-en")
-    (run,) = runs_of(command, tmp_path, groups, write_scores(tmp_path / "a", "A", 1, without=without))
+    (run,) = runs_of(command, tmp_path, groups, scored_folder(tmp_path / "a", "A", 1, without=without))
     found = {name: entry["off_target"] for name, entry in run["pairs"].items()}
     assert found.pop("unseen→en") is None
     assert set(found.values()) == {0.25} and "unseen→seen" in found
@@ -69,7 +67,7 @@ def test_a_mean_is_of_the_directions_that_have_the_measure(command, tmp_path, gr
 
 def test_the_table_has_seeds_of_a_system_together(command, tmp_path, groups):
     folders = [write_scores(tmp_path / f"a{seed}", "A", seed, shift=seed) for seed in (1, 3)]
-    runs_of(command, tmp_path, groups, *folders, write_scores(tmp_path / "b", "B", 1))
+    runs_of(command, tmp_path, groups, *folders, scored_folder(tmp_path / "b", "B", 1))
     result = command("report", tmp_path / "out/language-groups.json", "--output", tmp_path / "report")
     assert result.status == 0
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
@@ -81,7 +79,7 @@ def test_the_table_has_seeds_of_a_system_together(command, tmp_path, groups):
 
 def test_a_language_of_two_groups_is_refused(command, tmp_path, groups):
     groups.write_text('seen = ["ar"]\nunseen = ["ar", "de"]\n')
-    folder = write_scores(tmp_path / "a", "A", 1)
+    folder = scored_folder(tmp_path / "a", "A", 1)
     found = command("probe", "language-groups", folder, "--groups", groups, "--output", tmp_path / "out")
     assert found.status == 2
     assert f"{groups}: ar is in seen and in unseen, expected in one" in found.err

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, pearsonr
 
 from eval.probes.learning_curves import correlations
 from eval.scoring.significance import holm
-from tests.eval.scored import SCORING
+from tests.eval.scored import SCORING, read_scores, write_scores
 from tests.eval.scored import direction as scored_direction
 
 BLEU = {("Pre", 1): (2, 25, 30), ("Pre", 2): (4, 23, 28), ("Post", 1): (1, 8, 46)}
@@ -32,10 +32,9 @@ def folders(tmp_path):
             scores = {
                 "format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "split": "valid",
                 "checkpoint": {"path": "x.pt", "sha256": sha256, "updates": updates},
-                "directions": {"de-fr": scored_direction("zero-shot")},
-                "averages": {"zero-shot": zero_shot}, "scoring": SCORING,
+                "directions": {"de-fr": scored_direction("zero-shot", **zero_shot)}, "scoring": SCORING,
             }  # fmt: skip
-            scored.append(write(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores))
+            scored.append(write_scores(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores).parent)
             values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
@@ -76,7 +75,7 @@ def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path):
     with open(tmp_path / "out/learning_curves_zero-shot_toy.csv", encoding="utf-8", newline="") as stream:
         rows = {(row["system"], row["seed"], row["updates"]): row["bleu"] for row in csv.DictReader(stream)}
     assert rows == {
-        (name, str(seed), str(update)): str(bleu)
+        (name, str(seed), str(update)): str(float(bleu))
         for (name, seed), values in BLEU.items()
         for update, bleu in zip(UPDATES, values, strict=True)
     }
@@ -185,6 +184,11 @@ def test_five_percent_of_unrelated_systems_seem_related():
 
 def changed(folder, name: str, change) -> None:
     path = folder / name
+    if name == "scores.json":
+        record = read_scores(path)
+        change(record)
+        write_scores(path, record)
+        return
     record = json.loads(path.read_text(encoding="utf-8"))
     change(record)
     path.write_text(json.dumps(record), encoding="utf-8")

@@ -1,9 +1,8 @@
 """`python -m eval probe pretraining-accuracy` on logs as fairseq writes them."""
 
-import csv
-import json
-
 import pytest
+
+from tests.eval.rows import rows_of
 
 VALID = (
     "2026-01-01 10:00:01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.9 | nll_loss 4.1 | "
@@ -31,41 +30,34 @@ def probe(command, tmp_path):
     return run
 
 
-def rows(path):
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+@pytest.fixture
+def rows(tmp_path):
+    return lambda **wanted: rows_of(tmp_path / "out/pretraining-accuracy.csv", **wanted)
 
 
-def test_the_validation_of_the_lowest_perplexity_counts(probe, tmp_path):
+def test_the_validation_of_the_lowest_perplexity_counts(probe, rows):
     result = probe(jass=LOG)
     assert result.status == 0, result.err
-    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
-    assert run["update"] == 200
-    assert run["languages"] == {
-        "en": {"mass": {"accuracy": 70.5, "ppl": 6.0}, "": {"accuracy": 70.5, "ppl": 6.0}},
-        "ja": {
-            "bmass": {"accuracy": 77.0, "ppl": 5.0},
-            "brss.f": {"accuracy": 98.0, "ppl": 1.5},
-            "": {"accuracy": 85.0, "ppl": 2.0},
-        },
-    }
-    found = rows(tmp_path / "out/pretraining_accuracy_toy_ja.csv")
-    assert {(row["task"], row["accuracy"]) for row in found} == {
-        ("bmass", "77.0"), ("brss.f", "98.0"), ("all", "85.0"),
+    assert {(row.direction, row.part, row.measure, row.value) for row in rows(update=200).itertuples()} == {
+        ("en", "mass", "accuracy", 70.5), ("en", "mass", "ppl", 6.0),
+        ("en", "all", "accuracy", 70.5), ("en", "all", "ppl", 6.0),
+        ("ja", "bmass", "accuracy", 77.0), ("ja", "bmass", "ppl", 5.0),
+        ("ja", "brss.f", "accuracy", 98.0), ("ja", "brss.f", "ppl", 1.5),
+        ("ja", "all", "accuracy", 85.0), ("ja", "all", "ppl", 2.0),
     }  # fmt: skip
+    assert len(rows()) == 10
 
 
-def test_a_validation_that_diverged_does_not_count(probe, tmp_path):
-    diverged = VALID + "accuracy_en-mass 0 | ppl nan | ppl_en-mass nan | num_updates {}\n"
+@pytest.mark.parametrize("losses", ["ppl nan | ppl_en-mass nan", "ppl inf | ppl_en-mass inf"])
+def test_a_validation_that_diverged_does_not_count(probe, rows, losses):
+    diverged = VALID + "accuracy_en-mass 0 | " + losses + " | num_updates {}\n"
     assert probe(jass=diverged.format(50) + LOG + diverged.format(400)).status == 0
-    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
-    assert run["update"] == 200
+    assert set(rows()["update"]) == {200}
 
 
-def test_a_log_with_the_nuls_of_a_machine_that_crashed_can_be_read(probe, tmp_path):
+def test_a_log_with_the_nuls_of_a_machine_that_crashed_can_be_read(probe, rows):
     assert probe(jass=LOG + "\0" * 100 + "\n").status == 0
-    (run,) = json.loads((tmp_path / "out/pretraining-accuracy.json").read_text())["runs"]
-    assert run["update"] == 200
+    assert set(rows()["update"]) == {200}
 
 
 def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
@@ -73,14 +65,15 @@ def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
     result = command("report", tmp_path / "out/pretraining-accuracy.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "Accuracy (%) of pre-training on toy, ja" in text
+    assert "Accuracy (%) of pre-training on toy, ja;" in text
     lines = [line for line in text.splitlines() if line.startswith("| jass")]
-    assert lines[2] == "| jass | 2 | 85.00 ± 0.00 | 78.00 ± 1.41 | 98.00 ± 0.00 | – |"  # no mass
+    assert lines[1] == "| jass | 2 | 85.00 ± 0.00 | 78.00 ± 1.41 | 98.00 ± 0.00 | – |"  # no mass
 
 
-def test_a_measure_that_is_not_in_the_log_is_a_gap(probe, tmp_path):
-    assert probe(jass=VALID + "accuracy_en-mass 20 | num_updates 1\n").status == 0
-    assert [row["ppl"] for row in rows(tmp_path / "out/pretraining_ppl_toy_en.csv")] == [""]
+@pytest.mark.parametrize("perplexities", ["", "ppl_en-mass nan | "])
+def test_a_measure_that_is_not_in_the_log_is_a_gap(probe, rows, perplexities):
+    assert probe(jass=VALID + "accuracy_en-mass 20 | " + perplexities + "num_updates 1\n").status == 0
+    assert list(rows().measure) == ["accuracy"]
 
 
 @pytest.mark.parametrize(

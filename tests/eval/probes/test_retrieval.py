@@ -1,7 +1,6 @@
 """`python -m eval probe retrieval` against plain loops over planted states."""
 
 import csv
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,10 +11,12 @@ from eval.probes.precision import word_vectors
 from eval.probes.store import StateStore
 from tests.embeddings.test_precision import cosine
 from tests.eval.probes.planted import write_store
+from tests.eval.rows import rows_of
 
 LINES, C = 12, 5
 DIRECTIONS = [("de", "en"), ("en", "de")]
 LAYERS = ("L0", "encoder-norm")
+SHOWN = ("L0", "output")
 
 
 @pytest.fixture
@@ -69,8 +70,13 @@ def probe(command, tmp_path):
 
 
 @pytest.fixture
-def findings(tmp_path):
-    return lambda: json.loads((tmp_path / "out/retrieval.json").read_text(encoding="utf-8"))["runs"]
+def value(tmp_path):
+    """Function of a measure and a layer: the number of the only pair."""
+
+    def find(measure: str, layer: str = "output") -> float:
+        return rows_of(tmp_path / "out/retrieval.csv", measure=measure, layer=layer).value.item()
+
+    return find
 
 
 def nearest(query, keys) -> int:
@@ -102,30 +108,26 @@ def sentence_precision(states, layer: int, groups: list[list[int]]) -> float:
     return sum(shares) / 2
 
 
-def test_sentence_precision_is_that_of_loops(store, states, probe, findings):
+def test_sentence_precision_is_that_of_loops(store, states, probe, value, tmp_path):
     result = probe(store, "--batch-tokens", "20")
     assert result.status == 0, result.err
-    (run,) = findings()
-    entry = run["pairs"]["de-en"]
     groups = batches(states, 20)
     assert 2 < len(groups) < LINES
-    for layer in range(len(LAYERS)):
+    for layer, name in enumerate(SHOWN):
         whole = sentence_precision(states, layer, [list(range(LINES))])
-        assert entry["sentence"][layer] == pytest.approx(whole)
-        assert entry["sentence_in_batch"][layer] == pytest.approx(sentence_precision(states, layer, groups))
-    assert 0 < entry["sentence"][1] < entry["sentence_in_batch"][1] < 1
-    assert "word" not in entry
+        assert value("sentence", name) == pytest.approx(whole)
+        in_batches = sentence_precision(states, layer, groups)
+        assert value("sentence_in_batch", name) == pytest.approx(in_batches)
+    assert 0 < value("sentence") < value("sentence_in_batch") < 1
+    assert rows_of(tmp_path / "out/retrieval.csv", measure="word").empty
 
 
 @pytest.mark.parametrize(
     ("supervised", "kind"), [(DIRECTIONS, "supervised"), (DIRECTIONS[:1], "zero-shot"), ([], "zero-shot")]
 )
-def test_a_pair_is_supervised_if_both_of_its_directions_are(
-    tmp_path, states, probe, findings, supervised, kind
-):
+def test_a_pair_is_supervised_if_both_of_its_directions_are(tmp_path, states, probe, supervised, kind):
     assert probe(write_store(tmp_path / "states", states, LAYERS, supervised)).status == 0
-    (run,) = findings()
-    assert run["pairs"]["de-en"]["kind"] == kind and list(run["averages"]) == [kind]
+    assert set(rows_of(tmp_path / "out/retrieval.csv").kind) == {kind}
 
 
 def word_precision(states, spans, groups) -> tuple[float, int]:
@@ -153,14 +155,12 @@ def word_precision(states, spans, groups) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("most", [20, 512])
-def test_word_precision_is_that_of_loops(store, states, spans, data, probe, findings, most):
+def test_word_precision_is_that_of_loops(store, states, spans, data, probe, value, most):
     result = probe(store, "--words", data, "--batch-tokens", most)
     assert result.status == 0, result.err
     expected, words = word_precision(states, spans, batches(states, most))
-    (run,) = findings()
-    assert run["pairs"]["de-en"]["word"] == pytest.approx(expected)
-    assert run["pairs"]["de-en"]["words"] == words
-    assert run["averages"]["supervised"]["word"] == pytest.approx(expected)
+    assert value("word") == pytest.approx(expected)
+    assert value("words") == words
     assert 0.1 < expected < 0.95
 
 
@@ -171,7 +171,7 @@ def test_a_word_is_the_mean_of_its_subwords(store, states):
     assert word_vectors(part, "encoder-norm", words) == pytest.approx(np.array(expected), abs=1e-6)
 
 
-def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path, probe, findings):
+def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path, probe, value):
     (tmp_path / "data").mkdir()
     spans[2] = [*spans[2], (0, 1, 30, 31)]
     with AlignedSpansWriter(tmp_path / "data", "test", ("de", "en"), "fast_align") as writer:
@@ -181,20 +181,18 @@ def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path
     assert result.status == 0
     assert "test.de-en.fast_align.alignment: 1 aligned pairs end beyond their sentence" in result.err
     del spans[2][-1]
-    assert findings()[0]["pairs"]["de-en"]["word"] == pytest.approx(
-        word_precision(states, spans, batches(states, 512))[0]
-    )
+    assert value("word") == pytest.approx(word_precision(states, spans, batches(states, 512))[0])
 
 
 def test_tables_and_report(store, data, probe, command, tmp_path):
     assert probe(store, "--words", data).status == 0
     with open(tmp_path / "out/retrieval_word_toy.csv", encoding="utf-8", newline="") as stream:
         (row,) = csv.DictReader(stream)
-    assert (row["system"], row["pair"], row["kind"]) == ("A", "de-en", "supervised")
+    assert (row["system"], row["direction"], row["kind"]) == ("A", "de-en", "supervised")
     result = command("report", tmp_path / "out/retrieval.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert f"{100 * float(row['word']):.1f}" in html
+    assert f"{100 * float(row['value']):.1f}" in html
     assert html.count("<figure>") == html.count('download="') == 5
 
 
@@ -209,16 +207,15 @@ def test_missing_alignments(store, tmp_path, probe):
     assert message == f"{tmp_path}: no word alignments; `python -m data_prep align` writes them"
 
 
-def test_words_are_those_of_the_lexicon_unless_another_aligner_is_chosen(store, data, probe, findings, spans):
+def test_words_are_those_of_the_lexicon_unless_another_aligner_is_chosen(store, data, probe, value, spans):
     with AlignedSpansWriter(data, "test", ("de", "en"), "word2word") as writer:
         for line in spans:
             writer.append(line[:1])
 
-    def words(*options) -> int:
+    def words(*options) -> float:
         result = probe(store, "--words", data, "--force", *options)
         assert result.status == 0, result.err
-        (pair,) = findings()[0]["pairs"].values()
-        return pair["words"]
+        return value("words")
 
     assert words() == words("--alignments", "word2word") < words("--alignments", "fast_align")
     message = refused(probe(store, "--words", data, "--alignments", "eflomal"))

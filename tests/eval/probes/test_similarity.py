@@ -8,6 +8,7 @@ import pytest
 
 from eval.probes.svcca_and_cka import linear_cka, svcca
 from tests.eval.probes.planted import sentence_states, write_store
+from tests.eval.rows import rows_of
 
 PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}
 N, C = 120, 6
@@ -42,65 +43,64 @@ def probe(command, tmp_path):
 
 
 @pytest.fixture
-def findings(tmp_path):
-    return lambda: json.loads((tmp_path / "out/similarity.json").read_text(encoding="utf-8"))["runs"]
+def rows(tmp_path):
+    return lambda **wanted: rows_of(tmp_path / "out/similarity.csv", **wanted)
 
 
-def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, findings):
+def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, rows):
     result = probe(store())
     assert result.status == 0, result.err
-    (run,) = findings()
-    assert run["layers"] == ["L0", "L1", "output"]
-    assert {name: entry["kind"] for name, entry in run["pairs"].items()} == {
-        "de-en": "supervised", "de-fr": "zero-shot",
-    }  # fmt: skip
-    for name, entry in run["pairs"].items():
+    for name, kind in (("de-en", "supervised"), ("de-fr", "zero-shot")):
         pair = tuple(name.split("-"))
         sides = vectors[pair], vectors[pair[::-1]]
         for measure, function in (("svcca", svcca), ("cka", linear_cka)):
+            measured = rows(direction=name, measure=measure, kind=kind)
+            assert list(measured.layer) == ["L0", "L1", "output"]
             expected = [function(sides[0][layer], sides[1][layer]) for layer in range(3)]
-            assert entry[measure] == pytest.approx(expected, abs=1e-5)
-    supervised, zero_shot = (run["averages"][kind]["svcca"] for kind in ("supervised", "zero-shot"))
+            assert list(measured.value) == pytest.approx(expected, abs=1e-5)
+    supervised, zero_shot = (
+        list(rows(kind=kind, measure="svcca").value) for kind in ("supervised", "zero-shot")
+    )
     assert supervised[0] < zero_shot[1] < 0.5 < supervised[1] < supervised[2] == pytest.approx(1, abs=1e-5)
-    assert max(run["averages"]["supervised"]["svcca_by_chance"][2]) < 0.3
+    assert rows(kind="supervised", measure="svcca_by_chance", layer="output").value.max() < 0.3
 
 
 def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
     assert probe(store("one"), store("two", seed=2), store("three", name="B")).status == 0
     with open(tmp_path / "out/similarity_svcca_layers_toy.csv", encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 3 * 2 * 3  # runs, pairs, layers
-    assert {(row["system"], row["seed"]) for row in rows} == {("A", "1"), ("A", "2"), ("B", "1")}
-    assert {row["layer"] for row in rows} == {"L0", "L1", "output"}
+        shown = [row for row in csv.DictReader(stream) if row["measure"] == "svcca"]
+    assert len(shown) == 3 * 2 * 3  # runs, pairs, layers
+    assert {(row["system"], row["seed"]) for row in shown} == {("A", "1"), ("A", "2"), ("B", "1")}
+    assert {row["layer"] for row in shown} == {"L0", "L1", "output"}
     assert (tmp_path / "out/similarity_cka_layers_toy.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("measure", "function"), [("svcca", svcca), ("cka", linear_cka)])
 def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
-    store, vectors, probe, findings, tmp_path, command, monkeypatch, measure, function
+    store, vectors, probe, rows, tmp_path, command, monkeypatch, measure, function
 ):
     assert probe(store("one"), store("two", seed=2), "--permutations", "6").status == 0
-    run, _ = findings()
-    found = run["pairs"]["de-fr"][f"{measure}_by_chance"][1]
+    by_chance = rows(run=0, direction="de-fr", layer="L1", measure=f"{measure}_by_chance")
+    assert list(by_chance.repeat) == list(range(6))
+    found = list(by_chance.value)
     one, other = vectors["de", "fr"][1], vectors["fr", "de"][1]
     rng = np.random.default_rng(99)
     expected = [function(one, other[rng.permutation(N)]) for _ in range(200)]
     assert len(set(found)) == 6
     assert np.mean(found) == pytest.approx(np.mean(expected), abs=3 * np.std(expected) / np.sqrt(6))
-    assert max(found) < run["pairs"]["de-fr"][measure][1]
-    with open(tmp_path / f"out/similarity_{measure}_layers_toy.csv", encoding="utf-8", newline="") as stream:
-        row = next(r for r in csv.DictReader(stream) if (r["pair"], r["layer"]) == ("de-fr", "L1"))
-    assert float(row[f"{measure}_by_chance"]) == pytest.approx(np.mean(found))
-    assert float(row[f"{measure}_by_chance_deviation"]) == pytest.approx(np.std(found, ddof=1))
-    assert row["permutations"] == "6"
+    assert max(found) < rows(run=0, direction="de-fr", layer="L1", measure=measure).value.item()
     drawn = {}
     monkeypatch.setattr(
-        "eval.probes.layer_curves.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+        "eval.reporting.views.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
     )
     assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
     title = "SVCCA" if measure == "svcca" else "linear CKA"
     drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
     assert drawn_level.mean == pytest.approx(np.mean(found))
+    both = np.concatenate(
+        [found, rows(run=1, direction="de-fr", layer="L1", measure=f"{measure}_by_chance").value]
+    )
+    assert drawn_level.std == pytest.approx(np.std(both, ddof=1))
     assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
@@ -112,20 +112,19 @@ def test_the_report_shows_it(store, probe, command, tmp_path):
     assert html.count("<figure>") == html.count('download="') == 2
 
 
-def test_tags_can_be_left_out(store, probe, findings):
+def test_tags_can_be_left_out(store, probe, rows):
     folder = store()
     assert probe(folder).status == 0
-    (everything,) = findings()
+    everything = list(rows(direction="de-en", measure="cka").value)
     assert probe(folder, "--only-words").status == 0
-    (words,) = findings()
-    assert words["pairs"]["de-en"]["cka"] != everything["pairs"]["de-en"]["cka"]
+    assert list(rows(direction="de-en", measure="cka").value) != everything
 
 
-def test_a_final_norm_or_none_both_end_in_the_output(store, probe, findings):
+def test_a_final_norm_or_none_both_end_in_the_output(store, probe, rows):
     assert probe(store(), store("post", layers=("L0", "L1", "L2"), name="B")).status == 0
-    pre, post = findings()
-    assert (pre["layers"], post["layers"]) == (["L0", "L1", "output"], ["L0", "L1", "L2", "output"])
-    assert post["pairs"]["de-en"]["svcca"][2] == post["pairs"]["de-en"]["svcca"][3]
+    pre, post = (rows(run=run, direction="de-en", measure="svcca") for run in (0, 1))
+    assert (list(pre.layer), list(post.layer)) == (["L0", "L1", "output"], ["L0", "L1", "L2", "output"])
+    assert post.value.iloc[2] == post.value.iloc[3]
 
 
 def test_too_few_sentences_are_a_warning(tmp_path, vectors, store, probe):
@@ -143,7 +142,7 @@ def refused(result) -> str:
     return lines[0].removeprefix("error: ")
 
 
-def test_directions_without_their_opposite(store, probe, findings):
+def test_directions_without_their_opposite(store, probe, rows):
     lonely = (("de", "en"), ("de", "fr"))
     message = refused(probe(store("one", keep=lonely)))
     assert message.endswith(
@@ -153,7 +152,7 @@ def test_directions_without_their_opposite(store, probe, findings):
     result = probe(store("two", keep=(*lonely, ("en", "de"))))
     assert result.status == 0
     assert "two: without the opposite direction, left out: de-fr" in result.err
-    assert list(findings()[0]["pairs"]) == ["de-en"]
+    assert set(rows().direction) == {"de-en"}
 
 
 def test_sides_of_different_length(tmp_path, vectors, probe):

@@ -1,8 +1,8 @@
 """`python -m eval probe training-speed` on logs as fairseq writes them."""
 
-import json
-
 import pytest
+
+from tests.eval.rows import values_of
 
 LINE = "2026-01-01 10:00:00 | INFO | train_inner | epoch 001:  {0} / 900 loss=9.1, nll_loss=8, num_updates={0}, lr=1, train_wall={1}, wall={2}\n"  # noqa: E501
 JSON = '2026-01-01 10:00:01 | INFO | train_inner | {{"epoch": 1, "num_updates": "{}", "train_wall": "{}"}}\n'
@@ -25,19 +25,18 @@ def simple(*reports):
     return VALID + "".join(LINE.format(update, seconds, 0) for update, seconds in reports)
 
 
-def runs(tmp_path):
-    return json.loads((tmp_path / "out/training-speed.json").read_text())["runs"]
+def measured(tmp_path, measure: str) -> list[float]:
+    return values_of(tmp_path / "out/training-speed.csv", measure=measure)
 
 
 def test_seconds_of_updates_in_both_formats(probe, tmp_path):
     """The first report has no beginning: 100 updates of 50 s are counted from the second on."""
     assert probe(A=simple((100, 70), (200, 50), (300, 50))).status == 0
-    assert runs(tmp_path)[0]["seconds_per_1000_updates"] == pytest.approx(500)
+    assert measured(tmp_path, "seconds_per_1000_updates") == pytest.approx([500])
     text = "".join(JSON.format(update, seconds) for update, seconds in ((10, 9), (20, 2), (40, 4)))
     assert probe(A=text).status == 0
-    assert runs(tmp_path)[0] | {"log": ""} == {
-        "system": {"name": "A"}, "dataset": "toy", "log": "", "updates": 40, "seconds_per_1000_updates": 200,
-    }  # fmt: skip
+    assert measured(tmp_path, "updates") == [40]
+    assert measured(tmp_path, "seconds_per_1000_updates") == [200]
 
 
 def test_busy_times_and_restarts_are_left_out(probe, tmp_path):
@@ -46,7 +45,7 @@ def test_busy_times_and_restarts_are_left_out(probe, tmp_path):
     before = list(zip(range(100, 900, 100), seconds, strict=True))
     after = [(500, 20), (600, 40), (700, 40), (800, 40)]
     assert probe(A=simple(*before, *after)).status == 0
-    assert runs(tmp_path)[0]["seconds_per_1000_updates"] == pytest.approx(400)
+    assert measured(tmp_path, "seconds_per_1000_updates") == pytest.approx([400])
 
 
 def test_seeds_and_ratios_in_the_report(probe, command, tmp_path):
@@ -55,7 +54,7 @@ def test_seeds_and_ratios_in_the_report(probe, command, tmp_path):
     result = command("report", tmp_path / "out/training-speed.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| ems | 2 | 500.0 ± 141.4 | 1.00 |" in text
+    assert "| ems | 2 | 500.0 ± 141.4 | 1.00 ± 0.28 |" in text
     assert "| bare | 1 | 250.0 | 0.50 |" in text
 
 

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.eval.rows import rows_of
+
 SIMPLE = """2026-01-01 10:00:00 | INFO | train_inner | epoch 001:    100 / 200 loss=9.1, nll_loss=8
 2026-01-01 10:00:01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.9 | nll_loss 4.1 | num_updates 100
 2026-01-01 10:00:02 | INFO | valid | epoch 002 | valid on 'valid' subset | loss 4.5 | nll_loss 3.1 | num_updates 200
@@ -30,14 +32,20 @@ def probe(command, tmp_path):
     return run
 
 
+def losses(tmp_path, run: int) -> dict[int, float]:
+    rows = rows_of(tmp_path / "out/validation-curves.csv", run=run, measure="validation_loss")
+    return dict(zip(rows["update"], rows.value, strict=True))
+
+
 def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
     result = probe(("MNMT", "simple"), ("ours", "json"))
     assert result.status == 0, result.err
-    first, second = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
-    assert (first["metric"], first["updates"], first["loss"]) == ("loss", [100, 200], [5.9, 4.4])
-    assert (second["metric"], second["updates"], second["loss"]) == ("nmt_loss", [100, 200], [5.1, 4.1])
+    runs = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
+    assert [run["metric"] for run in runs] == ["loss", "nmt_loss"]
+    assert losses(tmp_path, run=0) == {100: 5.9, 200: 4.4}
+    assert losses(tmp_path, run=1) == {100: 5.1, 200: 4.1}
     with open(tmp_path / "out/validation_loss_toy.csv", encoding="utf-8", newline="") as stream:
-        rows = [(row["system"], row["updates"], row["loss"]) for row in csv.DictReader(stream)]
+        rows = [(row["system"], row["update"], row["value"]) for row in csv.DictReader(stream)]
     assert rows == [
         ("MNMT", "100", "5.9"), ("MNMT", "200", "4.4"), ("ours", "100", "5.1"), ("ours", "200", "4.1"),
     ]  # fmt: skip
@@ -47,15 +55,14 @@ def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
 def test_a_training_that_diverged_keeps_its_other_validations(probe, command, tmp_path):
     (tmp_path / "bad.log").write_text(SIMPLE.replace("loss 5.9", "loss nan"))
     assert probe(("A", "bad"), ("B", "simple")).status == 0
-    bad, good = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
-    assert (bad["loss"], good["loss"]) == ([None, 4.4], [5.9, 4.4])
+    assert (losses(tmp_path, run=0), losses(tmp_path, run=1)) == ({200: 4.4}, {100: 5.9, 200: 4.4})
     result = command("report", tmp_path / "out/validation-curves.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     rows = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", html, re.DOTALL)
     ]
-    assert ["A", "1", "–", "4.400"] in rows
+    assert ["loss (bits per token)", "A", "1", "–", "4.400"] in rows
 
 
 def test_seeds_and_the_report(probe, command, tmp_path):

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers, write_rows
 from eval.report import write_report
 from eval.reporting.sections import thesis_encoders
 from eval.results.files import read_result
@@ -23,9 +24,14 @@ def record(kind, dataset="set", name="ems", seed=1, **measured):
     }
 
 
-def mining(margin="ratio", **measured):
-    way = {"margin": margin, "rescore": None, "normalize": None, "pairs": 12, "threshold": 1.05}
-    return record("mining", **way | measured)
+def with_rows(given, rows):
+    """A record whose file of rows is written beside it; all runs have the same."""
+    return given | {"rows": list(rows)}
+
+
+def mining(f1, **which):
+    scores = {"pairs": 12, "precision": 0.9, "recall": 0.8, "f1": f1, "threshold": 1.05}
+    return with_rows(record("mining", **which), numbers(scores))
 
 
 def retrieval(values, groups=None, **which):
@@ -54,13 +60,22 @@ def retrieval(values, groups=None, **which):
     return retrieved.record(run, encoder=found["encoder"])
 
 
+def write_record(path, given):
+    measured = Measured()
+    for run in given["runs"]:
+        measured.add(run, given.get("rows", []))
+    if "rows" in given:
+        write_rows(path.with_suffix(".csv"), measured.rows)
+    path.write_text(json.dumps({name: value for name, value in given.items() if name != "rows"}))
+
+
 @pytest.fixture
 def report(tmp_path):
     def write(*records):
         paths = []
         for number, one in enumerate(records):
             paths.append(tmp_path / f"{number}.json")
-            paths[-1].write_text(json.dumps(one))
+            write_record(paths[-1], one)
         write_report(paths, "Encoders", tmp_path / "report")
         return (tmp_path / "report/report.md").read_text(), tmp_path / "report"
 
@@ -99,7 +114,9 @@ def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(tmp_path):
     other = retrieval(values, dataset="other")
     for number, each in enumerate((one, other)):
         (tmp_path / f"{number}.json").write_text(json.dumps(each))
-    write_report(sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", "bert-score-normalized")
+    write_report(
+        sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", similarity="bert-score-normalized"
+    )
     text = (tmp_path / "report/report.md").read_text()
     assert "P@1 (bert-score-normalized) by pair of languages, mean of both directions, set." in text
     assert "| de-en | 40.0 |" in text and "P@1 (bert-score-normalized) by direction, set." in text
@@ -162,7 +179,7 @@ def test_one_direction_is_shown_where_it_is_asked_for(tmp_path, direction, of_pa
         one = retrieval(values, {"high": 0.75}, name=f"xlmr layer {layer}", by_direction=given)
         (tmp_path / f"{layer}.json").write_text(json.dumps(one))
     (tmp_path / "other.json").write_text(json.dumps(retrieval({"de-fr": 0.6, "fr-de": 0.2}, dataset="other")))
-    write_report(sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", None, direction)
+    write_report(sorted(tmp_path.glob("*.json")), "Encoders", tmp_path / "report", direction=direction)
     text = (tmp_path / "report/report.md").read_text()
     said = f"{direction} en" if direction else "mean of both directions"
     assert f"P@1 (cosine) by pair of languages, {said}, set." in text
@@ -233,12 +250,14 @@ def test_speed_stands_beside_the_sizes(report):
         "width": 128, "parameters": 69_000_000, "layer_parameters": 4_800_000, "layers": 24, "heads": 8,
         "state_width": 96, "ffn_width": 384,
     }  # fmt: skip
-    measured = {"lines": 9, "seconds": [1.0], "ratio": 1.0}
     speed = [
-        record("encoding-speed", name=f"small-all-seed{seed}", seed=None, lines_per_second=rate, **measured)
+        with_rows(
+            record("encoding-speed", name=f"small-all-seed{seed}", seed=None),
+            numbers({"lines_per_second": rate, "ratio": 1.0}),
+        )
         for seed, rate in ((1, 100.0), (2, 300.0))
     ]
-    text, _ = report(one, *(each | {"threads": 1} for each in speed))
+    text, _ = report(one, *speed)
     assert "| 128 | 200 ± 141 | 80.0 |" in text
 
 
@@ -324,24 +343,39 @@ def test_a_folder_stands_for_the_result_files_in_it(tmp_path):
     results.mkdir()
     with pytest.raises(InputError, match=r"results: no result file in it, expected one of: scores\.json"):
         write_report([results], "Encoders", tmp_path / "report")
-    for one in (
-        retrieval({"de-en": 0.8, "en-de": 0.6}),
-        record("sts", languages={"de": {"spearman": 60.0, "pearson": 50.0}}),
-    ):
-        (results / f"{one['kind']}.json").write_text(json.dumps(one))
+    for one in (retrieval({"de-en": 0.8, "en-de": 0.6}), sts()):
+        write_record(results / f"{one['kind']}.json", one)
     (results / "preparation.json").write_text("{}")
     write_report([results], "Encoders", tmp_path / "report")
     text = (tmp_path / "report/report.md").read_text()
     assert "## Sentence retrieval" in text and "## Semantic similarity" in text
 
 
+def sts(de=60.0, **which):
+    return with_rows(record("sts", **which), numbers({"spearman": de, "pearson": 50.0}, direction="de"))
+
+
+def classification(accuracies, **which):
+    """Accuracies of the initializations of every direction."""
+    rows = [
+        row
+        for direction, runs in accuracies.items()
+        for seed, accuracy in enumerate(runs, start=1)
+        for row in numbers({"accuracy": accuracy}, direction=direction, repeat=seed)
+    ]
+    return with_rows(record("classification", **which), rows)
+
+
 def test_tasks_have_a_table_each(report):
+    """The deviation is that over encoders, each the mean of its initializations; the mean is over columns."""
     text, _ = report(
-        record("classification", directions={"de-en": {"accuracy": 80.0}, "en-de": {"accuracy": 70.0}}),
-        record("sts", languages={"de": {"spearman": 60.0, "pearson": 50.0}}),
-        mining(bucc={"precision": 0.9, "recall": 0.8, "f1": 0.847}),
+        classification({"de-en": [78.0, 82.0], "en-de": [70.0, 70.0]}),
+        classification({"de-en": [84.0, 84.0], "en-de": [60.0, 70.0]}, seed=2),
+        sts(),
+        mining(0.847),
     )
-    assert "| ems | 1 | 80.0 | 70.0 | 75.0 |" in text
+    assert "| System | Seeds | de-en | en-de | Avg. |" in text
+    assert "| ems | 2 | 82.0 ± 2.8 | 67.5 ± 3.5 | 74.8 ± 0.4 |" in text
     assert "| ems | 1 | 60.0 | 60.0 |" in text
     assert "| ems | 1 | 12.0 | 90.0 | 80.0 | 84.7 | 1.0500 |" in text
 
@@ -454,14 +488,6 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
         load(finetuned(german, **parts[0]), finetuned(german, seed=2, **parts[1]))
 
 
-def test_other_scores_of_pairs_are_no_seeds_of_the_encoder(report):
-    bucc = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
-    ways = [{}, {"margin": "absolute", "rescore": "bert-score", "normalize": 0.75}, {"margin": "distance"}]
-    text, _ = report(*(mining(seed=None, bucc=bucc, **way) for way in ways))
-    for name in ("ems", "ems (bert-score, alpha 0.75)", "ems (margin distance)"):
-        assert f"| {name} | 1 | 12.0 | 90.0 |" in text
-
-
 def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
     def near(sentence, cosine):
         return {"line": 2, "sentence": sentence, "cosine": cosine}
@@ -482,10 +508,8 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
     [
         ("neighbours", {"sentences": [{"sentence": "a b"}]}),
         ("sentence-retrieval", {"directions": {"de-en": {"cosine": {"p_at_1": "high"}}}, "average": {}}),
-        ("classification", {"directions": {"de-en": {}}}),
-        ("sts", {"languages": {"de": 3}}),
         ("finetuning", {"languages": {"de": {"accuracy": 3}}}),
-        ("mining", {"pairs": "many"}),
+        ("mining", {"system": {"seed": 1}}),
     ],
 )
 def test_a_record_that_lacks_numbers_is_one_line(tmp_path, kind, measured):
@@ -564,10 +588,8 @@ def test_encoders_by_size_on_all_benchmarks(report):
                 "heads": 8, "state_width": 96, "ffn_width": 384,
             }  # fmt: skip
             records.append(one)
-        f1 = {"precision": 0.9, "recall": 0.9, "f1": first}
         for pair, value in (("de-en", first), ("fr-en", 1.0)):
-            bucc, dataset = f1 | {"f1": value}, f"BUCC {pair}, training"
-            records.append(mining(dataset=dataset, name=name, bucc=bucc))
+            records.append(mining(value, dataset=f"BUCC {pair}, training", name=name))
     text, folder = report(*records)
     table = text[text.index("## Encoders by size") :]
     benchmarks = (
@@ -616,17 +638,17 @@ def test_numbers_of_the_thesis_agree_with_its_means_and_shapes():
     """A digit that was copied wrongly is not the mean of its row, nor the size of its architecture."""
     found = thesis_encoders.rows()
     assert len(found) == 4 + 13 + 7 + 3 * 7
-    for name, numbers in found.items():
+    for name, values in found.items():
         for benchmark, parts in (("UN", ("en-es", "en-fr", "en-ru", "en-zh")),
                                  ("BUCC", ("de-en", "fr-en", "ru-en", "zh-en"))):  # fmt: skip
-            if numbers[benchmark] is not None:
-                mean = sum(numbers[f"{benchmark} {part}"] for part in parts) / 4
-                assert abs(mean - numbers[benchmark]) <= 0.11, (name, benchmark)
+            if values[benchmark] is not None:
+                mean = sum(values[f"{benchmark} {part}"] for part in parts) / 4
+                assert abs(mean - values[benchmark]) <= 0.11, (name, benchmark)
     for row, (_, shape) in ROWS.items():
-        (numbers,) = [numbers for name, numbers in found.items() if name.startswith(f"#{row} ")]
-        assert (numbers["L"], numbers["d_h"], numbers["d_ff"], numbers["H"], numbers["d"]) == (
+        (values,) = [values for name, values in found.items() if name.startswith(f"#{row} ")]
+        assert (values["L"], values["d_h"], values["d_ff"], values["H"], values["d"]) == (
             shape.layers, shape.width, shape.ffn_width, shape.heads, shape.width,
         )  # fmt: skip
         layer = 4 * (shape.width**2 + shape.width) + 2 * shape.width * shape.ffn_width + shape.ffn_width
         millions = shape.layers * (layer + 5 * shape.width) / 1e6
-        assert abs(millions - numbers["P_E (M)"]) < 1
+        assert abs(millions - values["P_E (M)"]) < 1

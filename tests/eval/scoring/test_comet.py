@@ -142,7 +142,7 @@ def test_one_model_under_two_paths_is_one(translated, command, texts, other_pyth
 def test_a_killed_scoring_by_another_model_leaves_no_lines_to_the_kept_scores(
     translated, scores_of, command, texts, other_python, checkpoint, monkeypatch
 ):
-    """Its statistics are there already, its scores.json is not: means and lines would be of two models."""
+    """Its statistics are there already, its scores are not: means and lines would be of two models."""
     out = translated("toy", {"en-de": texts["de"], "de-fr": texts["en"]})
     with_checksums(out)
     options = ("--comet-python", other_python, "--workers", "1", "--comet-model")
@@ -154,7 +154,7 @@ def test_a_killed_scoring_by_another_model_leaves_no_lines_to_the_kept_scores(
         def killed(*given):
             raise InputError("killed")
 
-        patched.setattr("eval.scoring.score.write_json", killed)
+        patched.setattr("eval.scoring.score.write_rows", killed)
         patched.setattr("eval.scoring.comet.Comet.scores", lambda self, lines, *others: [0.25] * len(lines))
         assert command("score", out, *options, checkpoint).status == 2
     assert (out / "line_statistics.npz").read_bytes() != statistics

@@ -8,6 +8,8 @@ import pytest
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
+from tests.eval.scored import read_scores, write_scores
+
 
 @pytest.fixture
 def long_texts(data, texts) -> dict[str, list[str]]:
@@ -166,7 +168,7 @@ def with_comet(out, scores: dict, model: str = "Unbabel/wmt22-comet-da"):
     from command_line.outputs import checksum
     from eval.scoring.line_statistics import segments
 
-    path, record = out / "line_statistics.npz", json.loads((out / "scores.json").read_text())
+    path, record = out / "line_statistics.npz", read_scores(out / "scores.json")
     with np.load(path) as stored:
         arrays = dict(stored)
     for direction, values in scores.items():
@@ -174,7 +176,7 @@ def with_comet(out, scores: dict, model: str = "Unbabel/wmt22-comet-da"):
         record["directions"][direction]["comet"] = float(np.mean(values))
     np.savez_compressed(path, **arrays)
     record["scoring"] |= {"comet_model": model, "statistics": {"file": path.name, "sha256": checksum(path)}}
-    (out / "scores.json").write_text(json.dumps(record))
+    write_scores(out / "scores.json", record)
     return out
 
 

@@ -106,7 +106,8 @@ def test_how_long_a_translation_took_and_where_scores_lie_does_not_matter(scored
     out = scored("A", hypotheses)
     change(out / "translate.json", seconds=9.9, command="python -m eval translate again")
     expected = Scores.load(out / "scores.json").record
-    shutil.copy(out / "scores.json", tmp_path / "alone.json")
+    for ending in ("json", "csv"):
+        shutil.copy(out / f"scores.{ending}", tmp_path / f"alone.{ending}")
     assert Scores.load(tmp_path / "alone.json").record == expected
 
 

@@ -10,6 +10,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from data_prep.bleu import tokenizer_of
 from data_prep.language_identification import NO_LETTERS
 from tests.documented_commands import ROOT
+from tests.eval.scored import read_scores
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_translations_made_elsewhere_need_the_record_of_the_guide_alone(data, co
     data.rename(tmp_path / "DATA")
     result = command("score", out, "--data", tmp_path / "DATA", "--workers", "1")
     assert result.status == 0, result.err
-    directions = json.loads((out / "scores.json").read_text(encoding="utf-8"))["directions"]
+    directions = read_scores(out / "scores.json")["directions"]
     assert directions["en-de"]["bleu"] == pytest.approx(100.0)
     assert directions["de-fr"]["kind"] == "zero-shot"
 

@@ -198,7 +198,7 @@ def test_what_is_done_is_skipped_and_another_tuning_is_refused(options, command,
     assert command(*words, "--save-updates", 3).status == 0
     line = refusal(*words, "--seed", 2)
     assert line == (
-        f"{tmp_path}/out: was tuned with another seed; give another --output, or --force to begin anew"
+        f"{tmp_path}/out: was trained with another seed; give another --output, or --force to begin anew"
     )
     torch.testing.assert_close(adapter(tmp_path / "out/stage-1"), before, rtol=0, atol=0)
     assert command(*words, "--seed", 2, "--force").status == 0
@@ -224,7 +224,7 @@ def test_an_update_is_the_same_on_another_number_of_devices(options, command, re
     monkeypatch.setattr("llm.tune.Processes", lambda cpu: SimpleNamespace(is_first=True, wait=lambda: None))
     assert "complete, skipped" in command(*words).err
     line = refusal(*words, "--batches-per-update", 2)
-    assert line.startswith(f"{tmp_path}/out: was tuned with another batches_per_update; ")
+    assert line.startswith(f"{tmp_path}/out: was trained with another batches_per_update; ")
 
 
 def test_other_instructions_are_another_tuning(options, command, refusal, tmp_path, instructions):
@@ -234,7 +234,7 @@ def test_other_instructions_are_another_tuning(options, command, refusal, tmp_pa
     path = own / "train.mono-full.de-en.jsonl"
     path.write_text(path.read_text().replace("Haus", "Haut"))
     (own / "instruct.json").unlink()  # the record of a step that wrote other ones
-    assert f"was tuned with another {path}" in refusal(*words)
+    assert f"was trained with another {path}" in refusal(*words)
 
 
 @pytest.mark.parametrize("gone", [".tuning.done", "stage-1/adapter_model.safetensors"])
@@ -245,7 +245,7 @@ def test_stages_are_never_removed_unasked(options, command, refusal, tmp_path, g
     before = adapter(tmp_path / "out/stage-2")
     (tmp_path / "out" / gone).unlink()
     line = refusal(*words)
-    assert "has stage-1, but neither the record of a complete tuning nor a state to go on from" in line
+    assert "has stage-1, but neither the record of a complete training nor a state to go on from" in line
     torch.testing.assert_close(adapter(tmp_path / "out/stage-2"), before, rtol=0, atol=0)
     assert command(*words, "--force").status == 0
     torch.testing.assert_close(adapter(tmp_path / "out/stage-2"), before, rtol=0, atol=0)

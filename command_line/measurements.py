@@ -1,0 +1,163 @@
+"""Every number that a command measures is one row of a table.
+
+`KIND.csv` holds the rows. `KIND.json` beside it says where they come from: the trainings that were measured,
+the files that were read, the command. The column `run` is the place of a row's training among the "runs" of
+`KIND.json`. A file has the columns that it needs; all are optional but `run`, `dataset`, `system`, `measure`
+and `value`.
+
+| column | what the number is of |
+|---|---|
+| `run` | one training, as the number of its entry in "runs", from 0 |
+| `dataset`, `system`, `seed` | for readers: as the entry in "runs" has them |
+| `split` | the set of sentences |
+| `kind` | "supervised" or "zero-shot" directions; "training": what a classifier learned from |
+| `direction` | a direction or a pair of languages (`de-en`), or a language |
+| `part` | of a measure: a task, an identified language, a group of languages |
+| `layer` | of the network, as `eval/probes/store.py` names them |
+| `update` | of the training |
+| `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
+| `measure` | what was measured, its name in `eval/report.toml` |
+| `value` | the number; there is no row where there is none |
+"""
+
+import csv
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.outputs import atomic_path, checksum
+from command_line.spreadsheets import csv_text
+
+WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
+NAMES = ("dataset", "system", "split", "kind", "direction", "part", "layer", "measure")
+COLUMNS = (
+    *("run", "dataset", "system", "seed", "split", "kind", "direction"),
+    *("part", "layer", "update", "repeat", "measure", "value"),
+)
+REQUIRED = ("run", "dataset", "system", "measure", "value")
+
+
+@dataclass
+class Measured:
+    """What a command has measured.
+
+    Attributes:
+        runs: an entry per training that was measured: "system" (name, seed and axes), "dataset", and how it
+            was measured; no numbers.
+        rows: the numbers, a dictionary of `COLUMNS` each.
+        about: what holds for all runs.
+    """
+
+    runs: list[dict] = field(default_factory=list)
+    rows: list[dict] = field(default_factory=list)
+    about: dict = field(default_factory=dict)
+
+    def add(self, run: dict, rows: Iterable[Mapping]) -> None:
+        """One more training with its rows, which take their names, seed and set from it."""
+        names = {
+            "dataset": run["dataset"],
+            "system": run["system"]["name"],
+            "seed": run["system"].get("seed"),
+        }
+        number = len(self.runs)
+        self.runs.append(run)
+        self.rows += [
+            {"split": run.get("split"), **row, "run": number, **names, "value": float(row["value"])}
+            for row in rows
+        ]
+
+    def include(self, reference: Path, measures: Collection[str]) -> None:
+        """What a file of rows says of published systems, of these measures: a run for each system."""
+        systems: dict[tuple[str, str], list[dict]] = {}
+        for row in read_rows(reference):
+            if row["measure"] in measures:
+                systems.setdefault((row["dataset"], row["system"]), []).append(row)
+        for (dataset, name), rows in systems.items():
+            self.add({"system": {"name": name}, "dataset": dataset, "reference": str(reference)}, rows)
+
+    @property
+    def record(self) -> dict:
+        """What `KIND.json` says beside the inputs and the command."""
+        return {**self.about, "runs": self.runs}
+
+
+def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
+    """Rows of several measures that have the other columns in common; None is no row."""
+    return [
+        {**columns, "measure": name, "value": value} for name, value in values.items() if value is not None
+    ]
+
+
+def write_rows(path: Path, rows: list[dict]) -> str:
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file, by
+    which `KIND.json` knows its rows.
+
+    Raises:
+        InputError: a number is NaN or infinite; names its row.
+    """
+    for row in rows:
+        if not math.isfinite(row["value"]):
+            named = ", ".join(f"{name} {row[name]}" for name in NAMES if row.get(name) is not None)
+            raise InputError(f"{path}: {row['value']} was measured, expected a number: {named}")
+    columns = [name for name in COLUMNS if name in REQUIRED or any(row.get(name) is not None for row in rows)]
+    with atomic_path(path) as temporary:
+        table = [columns, *([row.get(name) for name in columns] for row in rows)]
+        temporary.write_text(csv_text(table), encoding="utf-8")
+    return checksum(path)
+
+
+def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
+    """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
+
+    Args:
+        sha256: as the file beside it says; None for a table that was not measured.
+
+    Raises:
+        InputError: the file is missing, another one, or not such a table; names the line.
+    """
+    try:
+        if sha256 is not None and checksum(path) != sha256:
+            raise InputError(
+                f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
+                " measure again (--force)"
+            )
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            _check_columns(path, reader.fieldnames or [])
+            return [_read(path, reader.line_num, row) for row in reader]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; measure again (--force)") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+
+
+def _check_columns(path: Path, columns: Iterable[str]) -> None:
+    columns = list(columns)
+    optional = [name for name in COLUMNS if name not in REQUIRED]
+    if not set(REQUIRED) <= set(columns) <= set(COLUMNS) or len(set(columns)) < len(columns):
+        raise InputError(
+            f"{path}, line 1: found the columns {', '.join(columns) or 'none'};"
+            f" expected {', '.join(REQUIRED)}, and any of {', '.join(optional)}"
+        )
+
+
+def _read(path: Path, line: int, row: dict) -> dict:
+    if None in row or None in row.values():
+        raise InputError(f"{path}, line {line}: another number of fields than line 1 has")
+    for name in row:
+        row[name] = _value(path, line, name, row[name])
+    return {name: row.get(name) for name in COLUMNS}
+
+
+def _value(path: Path, line: int, name: str, text: str):
+    if not text and name not in REQUIRED:
+        return None
+    try:
+        value = int(text) if name in WHOLE else float(text) if name == "value" else text
+    except ValueError:
+        value = math.nan
+    if not text or value != value or value in (math.inf, -math.inf):
+        raise InputError(f"{path}, line {line}: {name} is {text!r}, expected a number")
+    return value

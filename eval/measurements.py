@@ -1,0 +1,177 @@
+"""Queries of rows: the numbers of several result files in one table, and their means over runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from command_line.errors import InputError
+from command_line.measurements import COLUMNS, NAMES, read_rows
+from eval.results.systems import MeanStd, Run, System, by_dataset
+
+MEASURED_ALIKE = (
+    "split",
+    "only_words",
+    "texts",
+    "search",
+    "forced",
+    "alignments",
+    "batch_tokens",
+)  # fields of runs
+ONE_SYSTEM = "runs of one name must differ in their seed only"
+ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What was measured of some systems.
+
+    Attributes:
+        systems: whose runs say how they were measured; the order of tables.
+        rows: of these runs. Columns: `COLUMNS` of `command_line.measurements`, an empty text for a missing
+            name; `run` numbers the runs of all systems together.
+    """
+
+    systems: list[System]
+    rows: pd.DataFrame
+
+    @classmethod
+    def of(cls, systems: list[System], allow_unlike: bool = False) -> "Measurements":
+        """Read the rows of the runs of systems.
+
+        Args:
+            allow_unlike: systems on one dataset may be of other sentences, or measured in other ways.
+
+        Raises:
+            InputError: a file is damaged, a number stands in it twice, or two runs on one dataset are not of
+                the same directions and lines, or were measured in different ways; names the files.
+        """
+        files: dict[Path, pd.DataFrame] = {}
+        tables: list[pd.DataFrame] = []
+        seen: dict[str, tuple[Run, pd.DataFrame]] = {}  # dataset, or dataset and system -> its first run
+        for run in (run for system in systems for run in system.runs):
+            path = run.path.with_suffix(".csv")
+            if path not in files:
+                files[path] = table_of(path, run.rows_sha256)
+            table = _rows_of(files[path], run, len(tables))
+            _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
+            if not allow_unlike:
+                _check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
+            tables.append(table)
+        return cls(systems, pd.concat(tables, ignore_index=True))
+
+    def by_dataset(self) -> "dict[str, Measurements]":
+        """Dataset -> what was measured on it, both in the order given."""
+        return {
+            dataset: Measurements(systems, self.rows[self.rows.dataset == dataset])
+            for dataset, systems in by_dataset(self.systems).items()
+        }
+
+    def means(
+        self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
+    ) -> dict[tuple, MeanStd]:
+        """Mean and deviation over the runs of a system, each the mean over all that `by` does not name.
+
+        Args:
+            by: columns, in the order of the keys behind the name of the system.
+            over: what the deviation is of: runs, or each repetition of each run.
+            scale: of the numbers.
+
+        Returns:
+            (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
+            it.
+        """
+        rows = self.rows[self.rows.measure == measure]
+        each = rows.groupby(["system", *by, *over], dropna=False, sort=False).value.mean().reset_index()
+        runs = {system.name: len(system.runs) for system in self.systems}
+        return {
+            key: MeanStd.of(value * scale for value in group.value)
+            for key, group in each.groupby(["system", *by], dropna=False, sort=False)
+            if group.run.nunique() == runs[key[0]]
+        }
+
+    def values(self, column: str, measure: str | None = None) -> list:
+        """What a column of names holds, in the order of first appearance."""
+        rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
+        return [name for name in rows[column].unique() if name]
+
+    def where(self, **columns) -> "Measurements":
+        """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
+        rows = self.rows
+        for name, value in columns.items():
+            rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
+        measured = set(rows.system)
+        return Measurements([system for system in self.systems if system.name in measured], rows)
+
+    def of_system(self, system: System, measure: str) -> pd.DataFrame:
+        """The rows of one measure of one system."""
+        return self.rows[(self.rows.system == system.name) & (self.rows.measure == measure)]
+
+    def have_same_layers(self, measure: str, first: System, other: System) -> bool:
+        """Whether a measure was taken in the same layers of the same directions of two systems."""
+        places = [
+            set(self.of_system(system, measure)[["kind", "direction", "layer"]].itertuples(index=False))
+            for system in (first, other)
+        ]
+        return places[0] == places[1]
+
+
+def table_of(path: Path, sha256: str) -> pd.DataFrame:
+    """The rows of a file, whose checksum is known.
+
+    Raises:
+        InputError: as `read_rows`; a number stands in it twice.
+    """
+    rows = pd.DataFrame(read_rows(path, sha256), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    keys = [name for name in COLUMNS if name != "value"]
+    twice = rows[rows.duplicated(keys)]
+    if len(twice):
+        named = {name: value for name, value in twice.iloc[0][keys].items() if value == value and value != ""}
+        raise InputError(
+            f"{path}, line {twice.index[0] + 2}: stands in an earlier line, too: "
+            + ", ".join(f"{name} {value}" for name, value in named.items())
+        )
+    return rows
+
+
+def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
+    """The rows of one run, under the name that the report gives its system."""
+    rows = table[table.run == run.number]
+    return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
+
+
+def _check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
+    """Two runs are of the same lines of the same directions, and were measured in the same way.
+
+    Raises:
+        InputError: they are not; names both files.
+    """
+    directions, ways = (_directions(expected), _directions(rows)), (_ways(first), _ways(run))
+    known = ways[0].keys() & ways[1].keys()
+    for sides, names in ((directions, [*directions[0], *directions[1]]), (ways, sorted(known))):
+        for name in names:
+            wanted, found = (side.get(name, "none") for side in sides)
+            if found != wanted:
+                raise InputError(
+                    f"{run.path}: {name}: {found} ({run.name!r}), but {wanted} in {first.path}"
+                    f" ({first.name!r}); {remedy}"
+                )
+
+
+def _directions(rows: pd.DataFrame) -> dict[str, float | str]:
+    """Every direction, and its number of lines where they were counted."""
+    lines = rows[rows.measure == "lines"].set_index("direction").value
+    return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
+
+
+def _ways(run: Run) -> dict:
+    """How a run was measured, as far as it says so, each thing by itself."""
+    ways = {}
+    for name in MEASURED_ALIKE:
+        value = run.record.get(name)
+        entries = value.items() if isinstance(value, dict) else [(None, value)]
+        ways |= {
+            name if key is None else f"{name} of {key}": entry for key, entry in entries if entry is not None
+        }
+    return ways
