@@ -26,10 +26,10 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal
-from command_line.option_classes import from_arguments
+from command_line.option_classes import add_options, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import DIRECTIONS, format_direction
+from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
@@ -41,8 +41,8 @@ from eval.translation.evaluated_model import (
     add_name_arguments,
     settings_of,
 )
-from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
 from eval.translation.long_lines import CHOICES
+from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import (
     LARGEST_BEAM,
@@ -50,12 +50,9 @@ from eval.translation.search_options import (
     add_length_arguments,
     add_zero_shot_arguments,
 )
-from eval.translation.transformers_model import TransformersModel, is_model_folder
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
-TRANSFORMERS_OPTIONS = ("language_codes", "source_prefix")
-FAIRSEQ_OPTIONS = ("tokenizer", "lowercase", "bpe_codes", "sentencepiece_model")
 
 
 @dataclass(frozen=True)
@@ -95,57 +92,9 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
-    add_raw_model_arguments(parser)
+    add_options(parser, RawTextOptions)
     add_name_arguments(parser)
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
-
-
-def add_raw_model_arguments(parser) -> None:
-    """What belongs to models that read the raw text of DATA/text: `TransformersModel`, `FairseqModel`."""
-    parser.add_argument(
-        "--supervised",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-        help="of models that read raw text: directions that are called supervised, all others zero-shot"
-        " (default: those of the checkpoint; of a folder of transformers, all)",
-    )
-    parser.add_argument(
-        "--language-codes",
-        type=options.path,
-        metavar="FILE",
-        help="of a folder of transformers: lines with a language of the data and the model's code of it, such"
-        " as 'de deu_Latn' (default: by what codes mean)",
-    )
-    parser.add_argument(
-        "--source-prefix",
-        type=options.text,
-        metavar="TEXT",
-        help="of a T5 without language tags: in front of every source, such as 'translate {source} to"
-        " {target}: ' (default: as its configuration says)",
-    )
-    parser.add_argument(
-        "--tokenizer",
-        nargs="+",
-        type=options.text,
-        metavar="[LANG=]NAME",
-        help=f"DATA is of fairseq-preprocess: how raw text is tokenized, by a name of data_prep tokenize"
-        f" (default: {AFTER_BYTE_PAIRS} with --bpe-codes, else {OTHERWISE})",
-    )
-    parser.add_argument(
-        "--lowercase", action="store_true", help="DATA is of fairseq-preprocess: words are in lower case"
-    )
-    parser.add_argument(
-        "--bpe-codes",
-        type=options.path,
-        metavar="FILE",
-        help="DATA is of fairseq-preprocess: words are split by these codes of subword-nmt",
-    )
-    parser.add_argument(
-        "--sentencepiece-model",
-        type=options.path,
-        metavar="FILE",
-        help="DATA is of fairseq-preprocess: text is split by this model",
-    )
 
 
 def add_text_arguments(parser) -> None:
@@ -176,7 +125,7 @@ def add_text_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    model = model_of(args)
+    model = model_of(from_arguments(ModelOptions, args))
     if args.input is not None:
         from eval.translation.text import TextJob, translate_text
 
@@ -203,30 +152,6 @@ def main(args) -> None:
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
         translate(job, args.output, stamp, continued=not args.force)
-
-
-def model_of(args) -> EvaluatedModel | RawTextModel:
-    """The model that the options name: a folder of transformers, a checkpoint whose text is split as options
-    say, or a checkpoint with a binarized folder.
-
-    Raises:
-        InputError: an option of another kind of model.
-    """
-    kind, options_of_kind = EvaluatedModel, ()
-    if is_model_folder(args.checkpoint):
-        kind, options_of_kind = TransformersModel, ("supervised", *TRANSFORMERS_OPTIONS)
-    elif any(getattr(args, name) for name in FAIRSEQ_OPTIONS):
-        kind, options_of_kind = FairseqModel, ("supervised", *FAIRSEQ_OPTIONS)
-    for name in ("supervised", *TRANSFORMERS_OPTIONS, *FAIRSEQ_OPTIONS):
-        if getattr(args, name) and name not in options_of_kind:
-            expected = "a folder of transformers"
-            if name in FAIRSEQ_OPTIONS:
-                expected = "a checkpoint with a folder of fairseq-preprocess"
-            raise InputError(
-                f"--{name.replace('_', '-')}: of {expected}, which --checkpoint {args.checkpoint} is not;"
-                " leave it out"
-            )
-    return from_arguments(kind, args)
 
 
 def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool = True) -> None:
