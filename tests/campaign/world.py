@@ -5,10 +5,13 @@
 
 import json
 import shutil
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from command_line.measurements import Measured, numbers
+from tests.eval.rows import write_measured
 from tests.our_commands import run_command
 
 WORDS = {
@@ -179,6 +182,7 @@ def _write_course(world: Path) -> None:
     for folder in ("course", "retrieved-course"):
         (world / folder).mkdir()
     (world / "retrieved-course/retrieval.json").write_text(json.dumps(results), encoding="utf-8")
+    shutil.copyfile(world / "retrieval/retrieval.csv", world / "retrieved-course/retrieval.csv")
     (world / "course/train.log").write_text("| valid | loss 5 | num_updates 10\n")
 
 
@@ -202,12 +206,12 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "train_languages": languages, "code_switching": False,
-            "languages": {language: {"accuracy": accuracy} for language in ("de", "en")},
+            "variant": f", {name}", "train_languages": languages, "code_switching": False,
         }  # fmt: skip
-        (world / "fine-tuned" / name).mkdir(parents=True)
-        record = {"format": 1, "kind": "finetuning", "runs": [run]}
-        (world / "fine-tuned" / name / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
+        measured = Measured()
+        rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]
+        measured.add(run, chain.from_iterable(rows))
+        write_measured(world / "fine-tuned" / name, "finetuning", measured)
 
 
 def _lay_out_multi30k(world: Path) -> None:
