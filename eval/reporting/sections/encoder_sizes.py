@@ -121,7 +121,7 @@ def section(results: ResultSet) -> Section:
     published = Benchmarks.published(results.reference)
     columns = {title: found for title in benchmarks.columns if (found := published.on(title))}
     if columns:
-        caption = "Published encoders: of all languages of each benchmark."
+        caption = "Published encoders, named as our systems: of all languages of each benchmark."
         shown = Benchmarks(columns, [], published.sizes)
         tables.append(shown.table("encoder_sizes_published", caption, published.sizes, {}, digits=0))
     return Section("Encoders by size", [*tables, *_plots(retrieved, benchmarks.sizes)], NOTES)
