@@ -12,7 +12,6 @@ COMMANDS = {
         "cosine of sentence embeddings of sources and translations (4.5.2)",
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
-    "claims": ("eval.claims.claims", "verdicts on the claims of a paper, over seeds"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }

@@ -19,20 +19,22 @@ class Answers:
     Args:
         model: on its device.
         tokenizer: the model's.
+        is_chat: prompts are chats, which have their special tokens; an answer also ends where the model's own
+            settings say.
 
     Attributes:
         cut: the prompts that were longer than --max-input and lost their ends.
     """
 
-    def __init__(self, model, tokenizer, search: Search):
-        self.model, self.tokenizer, self.search = model, tokenizer, search
+    def __init__(self, model, tokenizer, search: Search, is_chat: bool = False):
+        self.model, self.tokenizer, self.search, self.is_chat = model, tokenizer, search, is_chat
         self.cut: set[str] = set()
         self.config = GenerationConfig(
             max_new_tokens=search.max_output,
             num_beams=search.beam,
             do_sample=False,
             bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
+            eos_token_id=_ends_of_turns(model, tokenizer) if is_chat else tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
         )
         self.line_ends = {
@@ -64,8 +66,11 @@ class Answers:
         return [answers[prompt] for prompt in prompts]
 
     def _tokens(self, prompt: str) -> list[int]:
-        encoded = self.tokenizer(prompt, return_special_tokens_mask=True)
-        whole = encoded["input_ids"][: text_end(encoded["special_tokens_mask"])]  # as in tuning
+        if self.is_chat:
+            whole = self.tokenizer(prompt, add_special_tokens=False, split_special_tokens=False)["input_ids"]
+        else:
+            encoded = self.tokenizer(prompt, return_special_tokens_mask=True)
+            whole = encoded["input_ids"][: text_end(encoded["special_tokens_mask"])]  # as in tuning
         if len(whole) > self.search.max_input:
             self.cut.add(prompt)
         return whole[: self.search.max_input]
@@ -88,6 +93,12 @@ class Answers:
     def texts(self, tokens: Tensor) -> list[str]:
         """Those of answers, n x T."""
         return self.tokenizer.batch_decode(tokens, skip_special_tokens=True, **_CLEAN)
+
+
+def _ends_of_turns(model, tokenizer) -> list[int]:
+    """The tokens that end an answer in a chat, such as `<|im_end|>`."""
+    ends = model.generation_config.eos_token_id
+    return sorted({tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None})
 
 
 _CLEAN = {"clean_up_tokenization_spaces": False}  # which some tokenizers do, to text that was right

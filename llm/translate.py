@@ -7,14 +7,15 @@ continues.
 
 Prompts are those of Table D.2; with `--pivot en` directions that were not taught are translated into English
 and from there (D.4). The thesis does not say how it searched; here it is greedily, or with --beam. A prompt
-ends where the answer begins, of which the first line is taken.
+ends where the answer begins, of which the first line is taken. `--prompt FILE` asks in other words, `--chat`
+by the model's own chat template, `--shots N` with examples of the validation set.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from command_line import options
@@ -28,12 +29,13 @@ from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
+from data_prep.model_folders.chat_template import Chat
 from eval.results.scores import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
-from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
+from llm.prompting import Prompter, PromptOptions
 from llm.search import Search
 
 ALL, SUPERVISED, _ = SETS
@@ -55,7 +57,7 @@ class PromptedJob:
         type=directions_or(*SETS),
         metavar="A-B,…",
     )
-    prompt: str = option("of Table D.2; the default one is that of tuning", DEFAULT, choices=PROMPTS)
+    asked: PromptOptions
     pivot: str | None = option(
         "translate zero-shot directions through this language", type=LANGUAGE, metavar="LANG"
     )
@@ -114,7 +116,7 @@ def main(job: PromptedJob) -> None:
         job.output / ".translate.done",
         "translate",
         by_name(job),
-        [*set(sources.values()), *job.model.files()],
+        [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)],
     )
     if not stamp.is_current(job.force):
         job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
@@ -122,7 +124,7 @@ def main(job: PromptedJob) -> None:
 
 
 def translate(
-    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool = True
+    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool
 ) -> None:
     """Load, ask, write.
 
@@ -137,7 +139,8 @@ def translate(
     read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
     limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
     check_positions(job.model.weights, read, limits)
-    answers = Answers(*job.model.load(), job.search)
+    model, tokenizer = job.model.load()
+    answers = Answers(model, tokenizer, job.search, job.asked.chat)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
     texts = [lines[path] for path in sources.values()]
     stamp.begin()
@@ -171,11 +174,14 @@ class Asking:
     """
 
     def __init__(self, job: PromptedJob, answers, journal: Journal, directions: Iterable[Direction]):
-        self.prompt, self.answers, self.journal = PROMPTS[job.prompt], answers, journal
+        self.answers, self.journal = answers, journal
         languages = {language for direction in directions for language in direction}
         if job.pivot:
             languages.add(job.pivot)
-        self.names = language_names(sorted(languages)) | job.model.languages()
+        names = language_names(sorted(languages)) | job.model.languages()
+        chat = Chat(answers.tokenizer, job.model.weights) if job.asked.chat else None
+        examples = partial(job.asked.examples, job.text)
+        self.prompter = Prompter(job.asked.template, names, examples, chat)
         self.asked: Counter = Counter()
         self.cut: Counter = Counter()
 
@@ -186,12 +192,8 @@ class Asking:
             directions: one per text.
         """
         prompts = [
-            [
-                self.prompt.format(source=self.names[source], target=self.names[target], text=line)
-                for line in lines
-                if line
-            ]
-            for (source, target), lines in zip(directions, texts, strict=True)
+            self.prompter(direction, filter(None, lines))
+            for direction, lines in zip(directions, texts, strict=True)
         ]
         answers = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
         for number, each in enumerate(prompts):
@@ -220,7 +222,8 @@ def describe(
     }
     return {
         "format": 1,
-        **job.model.provenance(job.prompt),
+        **job.model.provenance(job.asked.label),
+        "prompt_template": job.asked.template,
         "data": {"path": path_in_record(job.data, output), "dictionary_sha256": None},
         "dataset": job.dataset or job.data.resolve().name,
         "split": job.split,

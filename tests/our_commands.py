@@ -15,7 +15,7 @@ def parse_command(words: list[str]) -> Namespace:
         words: beginning with `python -m`; InputError if the command does not understand them.
     """
     assert words[:2] == ["python", "-m"]
-    if words[2].startswith("benchmarks."):
+    if words[2].startswith(("benchmarks.", "studies.")):
         return step_parser(" ".join(words[:3]), importlib.import_module(words[2])).parse_args(words[3:])
     package, name, *options = words[2:]
     if (package, name) == ("eval", "probe"):

@@ -77,7 +77,7 @@ NOT_RUN = (
     ),
     ("recipes/word_contrastive/README.md", ".* --config enja", "needs the network, and GPUs"),
     ("docs/probes.md", ".* combination", "four systems; as tests/eval/probes/test_combination.py runs it"),
-    ("docs/claims.md", "python -m eval claims", "as tests/eval/claims/test_claims.py runs it"),
+    ("docs/claims.md", "python -m studies", "as tests/studies/test_claims.py runs them"),
     (r"docs/results/.*", "bash recipes/", "hours; the numbers on the page are theirs"),
 )
 SHOWN = shown()
@@ -192,7 +192,7 @@ def test_commands_within_sentences_exist(command):
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.M)
     elif words[0] == "bash":
         assert (ROOT / words[1]).exists()
-    elif words[:2] == ["python", "-m"] and words[2].startswith("benchmarks."):
+    elif words[:2] == ["python", "-m"] and words[2].startswith(("benchmarks.", "studies.")):
         if len(words) > 3:
             parse_command([word.replace("ARCH", "tiny") for word in words])
         assert (ROOT / f"{words[2].replace('.', '/')}.py").exists()

@@ -17,13 +17,14 @@ FOLDERS = (
     "eval",
     "llm",
     "benchmarks",
+    "studies",
 )  # from below
 ROOMS = (  # of eval, from below; those of one line do not know each other
     ("eval.results",),
+    ("eval.measurements",),
     ("eval.translation", "eval.scoring"),
     ("eval.reporting",),
     ("eval.probes",),
-    ("eval.claims",),
 )
 
 

@@ -33,11 +33,9 @@ WORDS = {
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
-    "eval claims": "{w}/claims.toml toy={w}",
-    "fairseq_ext begin-training": "--output {o} --data {w}/data -- --lang-pairs de-en",
-    "fairseq_ext finish-training": "--training {w}/training",
+    "fairseq_ext run-training": "--output {o} --data {w}/data -- sh {w}/trainer.sh {o} {w} fairseq-train",
     "fairseq_ext finished-trainings": "{w}",
-    "fairseq_ext pilot": "--output {o} --data {w}/data --name toy --seconds 1 -- sh {w}/pilot.sh",
+    "fairseq_ext pilot": "--output {o} --data {w}/data --seconds 1 -- sh {w}/pilot.sh --save-dir toy",
     "fairseq_ext plan": "{w}/pilots",
     "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
@@ -102,28 +100,6 @@ LOG = (
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
 )
-CLAIMS = """
-[chapters]
-8.title = "Chapter 8"
-[seeds]
-two = [1, 2]
-[experiments.toy]
-title = "toy"
-[values.bleu]
-title = "BLEU"
-file = "{system}/scores.json"
-key = ["averages", "all", "bleu"]
-[[claims]]
-number = 1
-chapter = 8
-claim = "A is better"
-section = "8.2"
-experiment = "toy"
-value = "bleu"
-contrasts = ["pre - post"]
-expect = "above"
-seeds = "two"
-"""
 PILOT = "".join(
     f"echo 'train_inner | epoch 001:      {number} / 90 loss=5, wpb=100, num_updates={number}'\n"
     for number in (1, 2, 3)
@@ -162,11 +138,11 @@ def make_world(world: Path) -> None:
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
-    (world / "claims.toml").write_text(CLAIMS)
     (world / "pilot.sh").write_text(PILOT)
-    _run("fairseq_ext pilot --output {w}/pilots --data {w}/data --name toy -- sh {w}/pilot.sh", world)
-    _run("fairseq_ext begin-training --output {w}/training --data {w}/data -- --lang-pairs de-en", world)
-    shutil.copyfile(world / "model.pt", world / "training/checkpoint_best.pt")
+    _run("fairseq_ext pilot --output {w}/pilots --data {w}/data -- sh {w}/pilot.sh --save-dir toy", world)
+    (world / "trainer.sh").write_text("cp $2/model.pt $1/checkpoint_best.pt\n")
+    training = WORDS["fairseq_ext run-training"].replace("{o}", "{w}/training")
+    _run(f"fairseq_ext run-training {training}", world)
     _run("data_prep align --input {w}/tok --output {w}/linked --workers 1", world)
     (world / "gold.txt").write_text("0-0 1-1\n")
     (world / "links.txt").write_text("0-0 1-0\n")

@@ -110,11 +110,9 @@ CORPUS = Corpus("two proverbs", ("de", "en"), read)
 ''',
     # a recipe: a table, a configuration, a script
     "recipes/small_states/systems.sh": """
-MODEL="--arch $ARCHITECTURE --dropout $DROPOUT"
-default_systems << END
-plain | | $MODEL --criterion weighted_losses | | plain
-small | | $MODEL --criterion weighted_losses --losses translation,small_states | | small states
-END
+MODEL=(--arch "$ARCHITECTURE" --dropout "$DROPOUT" --criterion weighted_losses)
+system plain '' "plain" "${MODEL[@]}"
+system small '' "small states" "${MODEL[@]}" --losses translation,small_states
 """,
     "recipes/small_states/configs/tiny.sh": """
 CORPUS=proverbs
@@ -129,12 +127,38 @@ BATCH_GPUS=1
     "recipes/small_states/run.sh": """
 #!/usr/bin/env bash
 set -euo pipefail
-RECIPE=small_states TITLE="Small states"
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$HERE/../shared/experiment.sh"
+source "$HERE/../shared/translation.sh"
+RECIPE=small_states TITLE="Small states"
 ALL_STAGES="prepare train translate score report"
 usage() {
   usage_of_experiment
+}
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text"
+  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/text" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+stage_train() {
+  train_systems train_system
+}
+train_system() {
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" \\
+    --task multilingual_nmt --lang-pairs "$PAIRS" --lr "$LEARNING_RATE" --max-epoch "$EPOCHS" \\
+    --batches-per-update "$BATCH_GPUS" "${OPTIONS[@]}"
+}
+stage_translate() {
+  for_each_model_at_once translate
+}
+translate() {
+  set_evaluated "$@"
+  run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
+}
+stage_score() {
+  score
 }
 stage_report() {
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.eval.translation.transformers_folders import write_nllb
 from tests.fairseq_ext.mbart import SIZES
 from tests.recipes.test_quickstart import MINIATURE
 from tests.stories import materials
@@ -20,6 +21,11 @@ BENCHMARK = "--arch tiny --rounds 1 --updates 2 --warmup 1 --only 'ours float32'
 def recipe(name: str, config: str, options: str) -> str:
     """A recipe with a configuration of `small/`."""
     return f'bash recipes/{name}/run.sh --config "$SMALL/{name}/{config}.sh" {options}'
+
+
+def for_example(folder: Path) -> None:
+    materials.write_tatoeba(folder)
+    write_nllb(folder / "models/nllb-200")
 
 
 def for_own_text(folder: Path) -> None:
@@ -105,7 +111,7 @@ STORIES = {
             ("docs/zero_shot_options.md", ""),
         ),
         ("example/encoder/checkpoint_best.pt", "example/rescored/translate.json"),
-        materials.write_tatoeba,
+        for_example,
         small=(
             (r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),
             ("--max-update 20 --save-interval-updates 5 ", "--max-update 4 --save-interval-updates 1 "),

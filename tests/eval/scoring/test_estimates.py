@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eval.claims.power import largest_deviation, smallest_correlation, smallest_difference
 from eval.scoring.estimates import correlation, difference, paired_difference
+from studies.power import largest_deviation, smallest_correlation, smallest_difference
 
 
 @pytest.fixture

@@ -1,0 +1,90 @@
+"""The chat template of a model: a text in the language of Jinja, which comes with a stranger's folder.
+
+It is rendered by `transformers` in Jinja's `ImmutableSandboxedEnvironment`: it reads the messages that it is
+given, and neither calls Python nor opens files.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.options import shown
+from data_prep.model_folders.folder import ModelFolder
+from data_prep.model_folders.settings import TOKENIZER
+
+TEMPLATE = "chat_template.jinja"
+FIELD = "chat_template"  # of tokenizer_config.json, where older folders have it
+ROLES = ("user", "assistant")
+
+
+def read_chat_template(path: Path, option: str = "--model") -> str:
+    """The template in the folder of a model.
+
+    Raises:
+        InputError: there is none, or it is no text.
+    """
+    folder = ModelFolder(path, option)
+    if target := folder.find(TEMPLATE):
+        try:
+            return target.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path / TEMPLATE}: not UTF-8 text; expected a template of chats") from None
+    settings = folder.read(TOKENIZER)
+    template = settings.get(FIELD) if isinstance(settings, dict) else None
+    if isinstance(template, list):  # of several, by their names
+        named = [each for each in template if isinstance(each, dict) and each.get("name") == "default"]
+        template = named[0].get("template") if named else None
+    if template is None:
+        raise InputError(
+            f"--chat: {option} {path}: no chat template ({TEMPLATE}, or {FIELD!r} of {TOKENIZER}); give"
+            " another model, or leave out --chat"
+        )
+    if not isinstance(template, str):
+        raise InputError(f"{path / TOKENIZER}: field {FIELD!r} is {shown(template):.80}; expected a text")
+    return template
+
+
+class Chat:
+    """Renders chats for a model.
+
+    Args:
+        tokenizer: the model's.
+        path: its folder.
+
+    Raises:
+        InputError: as `read_chat_template`.
+    """
+
+    def __init__(self, tokenizer, path: Path, option: str = "--model"):
+        self.tokenizer, self.path, self.option = tokenizer, path, option
+        self.template = read_chat_template(path, option)
+        self.special = sorted(filter(None, map(str, tokenizer.added_tokens_encoder)), key=len, reverse=True)
+
+    def __call__(self, turns: Sequence[str]) -> str:
+        """The prompt for the next answer, with the special tokens of the template.
+
+        Args:
+            turns: questions and answers, beginning and ending with a question. A special token that one
+                spells gets a space in it, so that no text ends a turn.
+
+        Raises:
+            InputError: the template cannot be rendered, or refuses the turns.
+        """
+        messages = [
+            {"role": ROLES[number % 2], "content": self._plain(turn)} for number, turn in enumerate(turns)
+        ]
+        try:
+            return self.tokenizer.apply_chat_template(
+                messages, chat_template=self.template, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:  # of whatever kind: the template is a program of its writer
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise InputError(
+                f"{self.option} {self.path}: its chat template cannot be rendered: {first:.200}"
+            ) from None
+
+    def _plain(self, text: str) -> str:
+        for token in self.special:
+            if len(token) > 1:
+                text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text

@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2034
+# What recipes share that fine-tune encoders for tasks: XNLI as it is published. Sourced.
+
+XNLI=''
+
+usage_of_xnli() {
+  cat << END
+  --xnli DIR          XNLI: multinli_1.0/, XNLI-1.0/ and XNLI-MT-1.0/ as they are published
+END
+}
+
+# MultiNLI, or its translation into a language.
+xnli_train() { # LANGUAGE
+  if [[ $1 == en ]]; then echo "$XNLI/multinli_1.0/multinli_1.0_train.jsonl"; else echo "$XNLI/XNLI-MT-1.0/multinli/multinli.train.$1.tsv"; fi
+}
+
+# The development or the test set, of all languages.
+xnli_held_out() { echo "$XNLI/XNLI-1.0/xnli.$1.tsv"; } # dev|test
+
+# What fine-tunings read must be there before days of training, not when the turn of its language comes.
+need_files() { # FILE...
+  local file
+  for file in "$@"; do [[ $DRY_RUN == yes || -f $file ]] || die "$file: no such file"; done
+}
+
+needs_result() { # FILE STAGE
+  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
+}
+
+# Add the precision to DEVICE: how commands of `embeddings` that train compute.
+set_training_device() { [[ $PRECISION != bf16 ]] || DEVICE+=(--precision bfloat16); }
