@@ -14,7 +14,7 @@ from data_prep.languages import usual_names
 from eval.probes.transfer_indexes import LEVEL
 from eval.results.fine_tuned import FineTuned
 from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.systems import System
+from eval.results.retrieved import Retrieved
 from eval.scoring.estimates import FEWEST_UNITS, Correlation
 
 FEWEST = 3  # encoders: through two points there is always a line
@@ -36,10 +36,12 @@ class Retrieval:
     """
 
     def __init__(self, files: list[Path], names: dict[str, str], similarity: str, tuned: list[FineTuned]):
-        systems = ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL)
-        self.systems = {one.name: one for one in systems}
+        # Encoders may be tested in other languages.
+        self.retrieved, *others = Retrieved.of(ResultSet.load(files, [RETRIEVAL], allow_unlike=True))
+        self.systems = {system.name: system for system in self.retrieved.systems}
         self.similarity, self.names = similarity, names
-        if len(datasets := dict.fromkeys(one.dataset for one in systems)) > 1:
+        if others:
+            datasets = [one.dataset for one in (self.retrieved, *others)]
             raise InputError(f"--retrieval: of {' and of '.join(datasets)}, expected results of one test set")
         known = {one.encoder for one in tuned}
         if unknown := next((name for name in self.names if name not in known), None):
@@ -64,29 +66,23 @@ class Retrieval:
             )
         (source,) = one.taught
         pairs = {
-            language: self._of_pair(self.systems[name], source, language)
-            for language in one.tested
-            if language != source
+            language: self._of_pair(name, source, language) for language in one.tested if language != source
         }
         return {language: value for language, value in pairs.items() if value is not None}
 
-    def _of_pair(self, system: System, source: str, language: str) -> float | None:
-        directions = system.directions()
+    def _of_pair(self, name: str, source: str, language: str) -> float | None:
+        means = self.retrieved.means(["part", "direction"])
+        directions = {direction for system, _, direction in means if system == name}
         codes = {code for direction in directions for code in direction.split("-")}
         one, other = (usual_names(code, codes) for code in (source, language))
         pairs = {f"{a}-{b}" for first, second in ((one, other), (other, one)) for a in first for b in second}
-        values = [
-            value
-            for direction in directions
-            if direction in pairs
-            for value in system.values("directions", direction, self.similarity, "p_at_1")
-        ]
+        values = [means.get((name, self.similarity, direction)) for direction in sorted(directions & pairs)]
         if None in values:
             raise InputError(
-                f"--similarity {self.similarity}: no such P@1 of {system.name} on {system.dataset}; measure"
+                f"--similarity {self.similarity}: no such P@1 of {name} on {self.retrieved.dataset}; measure"
                 " it with `python -m embeddings retrieve`"
             )
-        return 100 * fmean(values) if values else None
+        return fmean(value.mean for value in values) if values else None
 
 
 def correlations(members: list[dict]) -> dict:

@@ -109,8 +109,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The system's."""
-        return self.system["name"]
+        """The system's, and what makes another curve of it."""
+        return self.system["name"] + self.record.get("variant", "")
 
     @property
     def dataset(self) -> str:

@@ -268,7 +268,7 @@ stage_report() {
   add_results "$OUTPUT/retrieval/teacher" evaluate
   for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
-  write_report
+  write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"
 }
 
 experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "teacher-in-training" "$@"

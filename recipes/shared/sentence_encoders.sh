@@ -183,7 +183,7 @@ compare_retrieval() { # NAME OPTION...
   RESULTS+=("$OUTPUT/$1.json")
 }
 
-write_report() {
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+write_report() { # OPTION...
+  run python -m eval report "${RESULTS[@]}" "$@" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   note_report "$OUTPUT"
 }

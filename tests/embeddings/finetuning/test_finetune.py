@@ -14,6 +14,7 @@ from embeddings import best_model
 from embeddings.finetuning import training
 from tests.embeddings.calibration.english import sentences, translated, write_bert
 from tests.embeddings.finetuning.inference import in_german, pairs, write_inference
+from tests.embeddings.retrieved import RetrievalResult
 from tests.embeddings.test_retrieve import write
 
 PARALLEL = [("first.en", "first.de"), ("first.en", "first.fr"), ("second.de", "second.en")]
@@ -203,8 +204,7 @@ def test_the_best_in_retrieval_is_kept(data, command, tmp_path, others):
         model = ["--model", tmp_path / "out/model", *others, "--cpu"]
         again = command("retrieve", "--parallel", *names, *model, "--output", output)
         assert again.status == 0, again.err
-        (run,) = json.loads((output / "sentence-retrieval.json").read_text())["runs"]
-        assert [one["cosine"]["p_at_1"] for one in run["directions"].values()] == pair["p_at_1"]
+        assert list(RetrievalResult(output).p_at_1().values()) == pair["p_at_1"]
 
 
 def test_a_training_that_is_validated_by_retrieval_goes_on_where_it_was_killed(

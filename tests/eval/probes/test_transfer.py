@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, ttest_1samp
 
-from tests.eval.retrieved import direction as retrieval_of
-from tests.eval.retrieved import first_hits
-from tests.eval.retrieved import record as retrieval_record
+from tests.eval.retrieved import first_hits, write_retrieval
 
 LANGUAGES = ["fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur"]
 CODES = ["fra", "spa", "deu", "ell", "bul", "rus", "tur", "ara", "vie", "tha", "cmn", "hin", "swh", "urd"]
@@ -102,22 +100,15 @@ def retrieved(tmp_path):
     """
 
     def write(name: str, languages: dict[str, float], dataset: str = "Tatoeba", english: str = "eng"):
-        directions = {}
+        outcomes = {}
         for language, value in languages.items():
             for direction, one in (
                 (f"{language}-{english}", value - 0.5),
                 (f"{english}-{language}", value + 0.5),
             ):
-                found = first_hits(one / 100, queries=1000)
-                directions[direction] = retrieval_of({"cosine": found}, queries=1000)
-        run = {
-            "system": {"name": name}, "dataset": dataset, "directions": directions,
-            "average": {}, "groups": {},
-        }  # fmt: skip
+                outcomes[direction] = {"cosine": first_hits(one / 100, queries=1000)}
         folder = tmp_path / f"retrieved-{len(list(tmp_path.glob('retrieved-*')))}"
-        folder.mkdir()
-        content = json.dumps(retrieval_record(run, encoder={"name": name}))
-        (folder / "sentence-retrieval.json").write_text(content, encoding="utf-8")
+        write_retrieval(folder, outcomes, name, None, dataset, encoder={"name": name})
         return folder
 
     return write
