@@ -1,7 +1,7 @@
 """The views of what is measured in every layer of a network."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 
@@ -154,7 +154,20 @@ def _heights(levels: Mapping[str, Curves]) -> dict[str, dict[str, list[tuple]]]:
     for level, curves in levels.items():
         for panel, systems in curves.items():
             heights = (tuple(value and value.mean for value in values) for values in systems.values())
-            found.setdefault(panel, {})[level] = list(dict.fromkeys(heights))
+            found.setdefault(panel, {})[level] = _without_repetitions(heights)
+    return found
+
+
+def _without_repetitions(lines_of_level: Iterable[tuple]) -> list[tuple]:
+    """Lines that are equal in all layers that both have become one."""
+    found: list[tuple] = []
+    for line in lines_of_level:
+        for number, other in enumerate(found):
+            if all(None in pair or pair[0] == pair[1] for pair in zip(line, other, strict=True)):
+                found[number] = tuple(b if a is None else a for a, b in zip(line, other, strict=True))
+                break
+        else:
+            found.append(line)
     return found
 
 
