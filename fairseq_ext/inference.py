@@ -5,6 +5,12 @@ from typing import Any
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
+from data_prep.formats.dictionary import (
+    dictionary_path,
+    languages_with_dictionary,
+    load_dictionary,
+    load_shared_dictionary,
+)
 from fairseq_ext.axes.record import describe
 from fairseq_ext.checkpoints import origin
 from fairseq_ext.checkpoints.averaging import averaged_from
@@ -50,7 +56,9 @@ class LoadedModel:
         return record | ({"name": name} if name else {})
 
 
-def load_for_inference(path, data, translates: bool = True, **task_options) -> LoadedModel:
+def load_for_inference(
+    path, data, translates: bool = True, separate_dictionaries: bool = False, **task_options
+) -> LoadedModel:
     """Load a model of `multilingual_nmt`, or of fairseq's `translation_multi_simple_epoch` or `translation`;
     where nothing is to be translated, also one of `sentence_embedding`.
 
@@ -58,14 +66,13 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
         path: the checkpoint.
         data: the binarized folder with the dictionary of its training.
         translates: must the model translate? Otherwise an encoder will do.
+        separate_dictionaries: may source and target of fairseq's `translation` have a dictionary each?
         task_options: further fields of the task's configuration, for example `autocast_bf16`.
 
     Raises:
         InputError: the dictionary is not the checkpoint's, the checkpoint is of another kind, or it has
             weights that are NaN or infinite.
     """
-    from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
-
     state = read_checkpoint(path)
     with as_one_line(path):
         tags = tags_of(state, path, data)
@@ -75,7 +82,10 @@ def load_for_inference(path, data, translates: bool = True, **task_options) -> L
         options = {name: saved.get(name) for name in ("max_source_positions", "max_target_positions")}
         config, task_class = _task_of(saved, path, translates)
         cfg = config(data=str(data), **{**options, **task_options})
-        task = task_class(cfg, load_shared_dictionary(data, languages_with_dictionary(data)))
+        if separate_dictionaries and name_of_task(saved) == STOCK_BILINGUAL:
+            task = _separate_dictionaries(cfg, data, tags["languages"])
+        else:
+            task = task_class(cfg, load_shared_dictionary(data, languages_with_dictionary(data)))
         initialized_from = origin.initialized_from(state, path)
         known = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
         task.load_state_dict({**known, **tags})
@@ -134,6 +144,15 @@ def _task_of(options, path, translates: bool) -> tuple[type, type]:
             f"model of {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
         )
     return SentenceEmbeddingConfig, SentenceEmbeddingTask
+
+
+def _separate_dictionaries(cfg, data, languages):
+    """The task of a direction, whose dictionaries may be the same."""
+    from fairseq_ext.tasks.separate_dictionaries import SeparateDictionariesTask
+
+    return SeparateDictionariesTask(
+        cfg, *(load_dictionary(dictionary_path(data, each)) for each in languages)
+    )
 
 
 def _check_sides(model, path) -> None:

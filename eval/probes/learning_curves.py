@@ -69,8 +69,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
-    recognized = [result_file(path, LLR_FILE) for path in options.llr]
-    inputs += [*recognized, *(file.with_suffix(".csv") for file in recognized)]
+    inputs += [result_file(path, LLR_FILE) for path in options.llr]
     publish(KIND, options, inputs, lambda: measure(options), args)
 
 

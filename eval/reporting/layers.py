@@ -109,6 +109,7 @@ def layer_curves(
         rules=_where_decoders_begin(measured, ticks),
         levels=_each(lambda level_lines: list(map(drawn_values, level_lines)), heights),
         baselines=_each(drawn_values, by_chance),
+        x_title="layer",
     )
     return [Figure(table.name, caption, png, table)]
 
@@ -209,4 +210,4 @@ def _change(measured, dataset, name, measure, title, caption, baseline: System, 
         [cells("Pair", "Kind", *layers)],
         rows,
     )
-    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title), table)
+    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title, "layer", "pair"), table)

@@ -6,9 +6,9 @@ import numpy as np
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction, format_direction
-from data_prep.formats.preparation import Preparation
 from eval.translation.decoding import sources_of, text_of
 from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.fairseq_model import FairseqModel
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
 
 
@@ -19,12 +19,17 @@ class CheckpointTranslator(Translator):
         InputError: as `load_for_inference`; options that do not go together.
     """
 
-    def __init__(self, model: EvaluatedModel, options: TranslatorOptions):
+    def __init__(self, model: EvaluatedModel | FairseqModel, options: TranslatorOptions):
         super().__init__(options)
-        self._preparation = Preparation.load(model.data)
-        loaded = model.load_translating(autocast_bf16=options.bf16)
+        self._preparation = model.preparation()
+        self.loaded = loaded = model.load_translating(autocast_bf16=options.bf16)
         self._task = loaded.task
+        self.supervised = frozenset(loaded.task.supervised)
         self._decoder = options.decoder(model, loaded)
+
+    @property
+    def decoder_tokens(self) -> int | None:
+        return self._decoder.cost["decoder_tokens"]
 
     def check(self, source: str, target: str) -> None:
         tags, supervised = self._task.tags, self._task.supervised
@@ -43,7 +48,8 @@ class CheckpointTranslator(Translator):
 
     def ids(self, text: str, language: str) -> list[int]:
         """As in binarized data: a language tag that is written in a text is an unknown word."""
-        dictionary, words = self._task.dictionary, self._task.base_vocabulary_size
+        dictionary = self._task.source_dictionary
+        words = self._task.base_vocabulary_size if self._task.tags.exist else len(dictionary)
         ids = map(dictionary.index, self._preparation.segment(language, text).split())
         return [index if index < words else dictionary.unk() for index in ids]
 

@@ -79,6 +79,12 @@ class EvaluatedModel:
 
         return load_ensemble(self.checkpoints, self.data, **task_options)
 
+    def preparation(self):
+        """How the text of the data was tokenized and split into subwords."""
+        from data_prep.formats.preparation import Preparation
+
+        return Preparation.load(self.data)
+
     def translator(self, options):
         """The `eval.translation.translator.Translator` of the loaded model."""
         from eval.translation.checkpoint_translator import CheckpointTranslator
@@ -109,7 +115,9 @@ class EvaluatedModel:
         preparation = self.data / "preparation.json"
         if not preparation.is_file():
             raise InputError(
-                f"{preparation}: no such file; expected in the output of `python -m data_prep binarize`"
+                f"{preparation}: no such file; expected in the output of `python -m data_prep binarize`. For"
+                " a folder of fairseq-preprocess, `translate` is told how its text was split: --bpe-codes or"
+                " --sentencepiece-model FILE, --tokenizer NAME"
             )
         patterns = ["dict.*.txt", "subword.*"]
         patterns += [f"{split}.*.{ending}" for split in splits for ending in ("idx", "bin")]

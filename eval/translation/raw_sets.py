@@ -74,7 +74,7 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
     for direction, translations in zip(directions, hypotheses, strict=True):
         text = "".join(f"{line}\n" for line in translations)
         write_text(output / f"{format_direction(direction)}.txt", text)
-    record = _record(model, job, directions, hypotheses, output)
+    record = _record(model, translator, job, directions, hypotheses, output)
     record["seconds"] = round(time.monotonic() - started, 1)  # of this run
     record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
     write_json(output / TRANSLATION, record)
@@ -90,7 +90,9 @@ def _chosen(
         directions = [direction for direction in sets if _is_known(translator, direction)]
         if job.directions != SETS[0]:
             wanted = job.directions == SETS[1]
-            directions = [direction for direction in directions if model.is_supervised(direction) == wanted]
+            directions = [
+                direction for direction in directions if model.is_supervised(direction, translator) == wanted
+            ]
     else:
         directions = parse_directions(job.directions, "--directions")
         for direction in directions:
@@ -101,7 +103,7 @@ def _chosen(
         directions = [
             direction
             for direction in directions
-            if not model.is_supervised(direction) and job.pivot not in direction
+            if not model.is_supervised(direction, translator) and job.pivot not in direction
         ]
         for source, target in directions:
             translator.check(source, job.pivot), translator.check(job.pivot, target)
@@ -171,6 +173,7 @@ def _translated(
 
 def _record(
     model: RawTextModel,
+    translator: Translator,
     job: RawSetsJob,
     directions: list[Direction],
     hypotheses: list[list[str]],
@@ -179,7 +182,7 @@ def _record(
     """The contents of `translate.json`, as for our models."""
     entries = {
         format_direction(direction): {
-            "kind": "supervised" if model.is_supervised(direction) else "zero-shot",
+            "kind": "supervised" if model.is_supervised(direction, translator) else "zero-shot",
             "lines": len(lines),
             "sha256": checksum(output / f"{format_direction(direction)}.txt"),
         }
@@ -187,7 +190,7 @@ def _record(
     }
     return {
         "format": 1,
-        **model.provenance(),
+        **model.provenance(translator),
         "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
         "dataset": model.dataset or model.data.resolve().name,
         "command": command_typed("eval"),

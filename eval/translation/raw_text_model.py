@@ -19,7 +19,8 @@ class RawTextModel(ABC):
         data: folder whose text/ has the raw sets; None where a text is translated.
         name: of the system in tables; None for that of the folder.
         dataset: name of the sets in tables; None for the name of `data`.
-        supervised: directions that are called supervised, and all others zero-shot; None: all are supervised.
+        supervised: directions that are called supervised, and all others zero-shot; None: those that
+            the checkpoint was trained on, or all if it does not say it.
     """
 
     checkpoint: Path
@@ -33,11 +34,17 @@ class RawTextModel(ABC):
         """Where the raw sets are."""
         if self.data is None:
             raise InputError("--data: is missing; expected a folder whose text/ has raw test sets")
-        return self.data / "text"
+        folder = self.data / "text"
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; expected raw test sets in it, such as test.de-en.de")
+        return folder
 
-    def is_supervised(self, direction: Direction) -> bool:
-        supervised = self.supervised
-        return supervised is None or direction in {split_direction(name) for name in supervised}
+    def is_supervised(self, direction: Direction, translator: Translator) -> bool:
+        """Whether a direction is called supervised: as the user says, or as the checkpoint does."""
+        supervised = translator.supervised
+        if self.supervised is not None:
+            supervised = {split_direction(name) for name in self.supervised}
+        return supervised is None or direction in supervised
 
     @abstractmethod
     def files(self) -> list[Path]:
@@ -48,5 +55,5 @@ class RawTextModel(ABC):
         """The loaded model."""
 
     @abstractmethod
-    def provenance(self) -> dict:
+    def provenance(self, translator: Translator) -> dict:
         """What a result says of it: "system", "checkpoint", "versions", and its own options."""

@@ -80,7 +80,7 @@ class TransformersModel(RawTextModel):
 
         return TransformersTranslator(self, options)
 
-    def provenance(self) -> dict:
+    def provenance(self, translator: Translator) -> dict:
         folder_name = self.checkpoint.resolve().name
         return {
             "system": {"name": self.name or folder_name, "seed": None, "translation_model": folder_name},

@@ -9,8 +9,10 @@ Directions: those that were trained are supervised, all others between the langu
 has a test set for are zero-shot. With `--pivot en`, zero-shot directions are translated into English and
 from there (row 0 of Table 8.2).
 
-A folder of `transformers` (M2M-100, NLLB-200, mBART-50, OPUS-MT, MADLAD-400, T5) reads the raw test sets in
-DATA/text, SPLIT.A-B.LANG. The languages of the data are matched with its codes by what they mean.
+A checkpoint of stock fairseq may have a folder of `fairseq-preprocess`, also with a dictionary per language,
+if options say how its text was split (`--bpe-codes`, …). A folder of `transformers` (M2M-100, NLLB-200,
+mBART-50, OPUS-MT, MADLAD-400, T5) calls languages in its own way; codes are matched by what they mean. Both
+read the raw test sets in DATA/text, SPLIT.A-B.LANG.
 
 With `--input FILE --direction de-fr` raw text is translated, to standard output or, in one or several
 directions, to files in `--output`; `--input -` reads standard input, and asks for lines on a terminal.
@@ -24,10 +26,10 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal
-from command_line.option_classes import from_arguments
+from command_line.option_classes import add_options, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import DIRECTIONS, format_direction
+from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
@@ -40,6 +42,7 @@ from eval.translation.evaluated_model import (
     settings_of,
 )
 from eval.translation.long_lines import CHOICES
+from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import (
     LARGEST_BEAM,
@@ -47,11 +50,9 @@ from eval.translation.search_options import (
     add_length_arguments,
     add_zero_shot_arguments,
 )
-from eval.translation.transformers_model import TransformersModel, is_model_folder
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
-RAW_MODEL_OPTIONS = ("supervised", "language_codes", "source_prefix")
 
 
 @dataclass(frozen=True)
@@ -91,34 +92,9 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
     )
-    add_raw_model_arguments(parser)
+    add_options(parser, RawTextOptions)
     add_name_arguments(parser)
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
-
-
-def add_raw_model_arguments(parser) -> None:
-    """What belongs to a folder of transformers alone: `TransformersModel`."""
-    parser.add_argument(
-        "--supervised",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-        help="of a folder of transformers: directions that are called supervised, all others zero-shot"
-        " (default: all are supervised)",
-    )
-    parser.add_argument(
-        "--language-codes",
-        type=options.path,
-        metavar="FILE",
-        help="of a folder of transformers: lines with a language of the data and the model's code of it, such"
-        " as 'de deu_Latn' (default: by what codes mean)",
-    )
-    parser.add_argument(
-        "--source-prefix",
-        type=options.text,
-        metavar="TEXT",
-        help="of a T5 without language tags: in front of every source, such as 'translate {source} to"
-        " {target}: ' (default: as its configuration says)",
-    )
 
 
 def add_text_arguments(parser) -> None:
@@ -149,7 +125,7 @@ def add_text_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    model = model_of(args)
+    model = model_of(from_arguments(ModelOptions, args))
     if args.input is not None:
         from eval.translation.text import TextJob, translate_text
 
@@ -176,23 +152,6 @@ def main(args) -> None:
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
     if not stamp.is_current(args.force):
         translate(job, args.output, stamp, continued=not args.force)
-
-
-def model_of(args) -> EvaluatedModel | RawTextModel:
-    """The model that the options name, by what the checkpoint looks like.
-
-    Raises:
-        InputError: an option of another kind of model.
-    """
-    if is_model_folder(args.checkpoint):
-        return from_arguments(TransformersModel, args)
-    for name in RAW_MODEL_OPTIONS:
-        if getattr(args, name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')}: of a folder of transformers, which --checkpoint"
-                f" {args.checkpoint} is not; leave it out"
-            )
-    return from_arguments(EvaluatedModel, args)
 
 
 def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool = True) -> None:

@@ -82,13 +82,18 @@ class Translator(ABC):
         options: of the search.
 
     Attributes:
-        decoder_tokens: for which the decoder was run until now; None of a search that does not count them.
+        supervised: the directions that it was trained on; None: nobody knows.
     """
 
-    decoder_tokens: int | None = None
+    supervised: frozenset[Direction] | None = None
 
     def __init__(self, options: TranslatorOptions):
         self.options = options
+
+    @property
+    def decoder_tokens(self) -> int | None:
+        """For how many tokens the decoder was run until now; None of a search that does not count them."""
+        return None
 
     @abstractmethod
     def check(self, source: str, target: str) -> None:

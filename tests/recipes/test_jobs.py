@@ -90,7 +90,7 @@ def test_what_follows_all_of_them(laboratory):
     result = run(laboratory, "--stages", "curves", "--jobs", "4")
     assert result.returncode == 0, result.stderr
     last = (laboratory / "calls").read_text().splitlines()[-1].split()
-    folders = [f"out/curves/system{system}-seed1/{updates}" for system in "12" for updates in (1200, 960)]
+    folders = [f"out/curves/system{system}-seed1/{updates}" for system in "12" for updates in (960, 1200)]
     recognized = [f"{folder}/llr" for folder in folders]
     assert last[2:] == [
         "-m", "eval", "probe", "learning-curves", *folders, "--llr", *recognized, "--output", "out/curves",

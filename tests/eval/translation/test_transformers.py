@@ -394,4 +394,4 @@ def test_any_source_of_a_group(tmp_path):
 def test_only_folders_of_transformers_have_their_options(tmp_path, command):
     words = ("translate", "--checkpoint", tmp_path / "x.pt", "--data", tmp_path, "--output", tmp_path / "o")
     found = command(*words, "--supervised", "de-en")
-    assert found.status == 2 and "--supervised: of a folder of transformers, which --checkpoint" in found.err
+    assert found.status == 2 and "--supervised: of a folder of transformers, not of --checkpoint" in found.err

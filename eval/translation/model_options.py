@@ -1,0 +1,81 @@
+"""Which model `eval translate` takes: what its options name, and the options of models that read raw text."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.option_classes import from_arguments, option, switch
+from data_prep.formats.directions import DIRECTIONS
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
+from eval.translation.raw_text_model import RawTextModel
+from eval.translation.transformers_model import TransformersModel, is_model_folder
+
+OF_FAIRSEQ = "DATA is of fairseq-preprocess"
+OF_TRANSFORMERS = "of a folder of transformers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawTextOptions:
+    """The options of `TransformersModel` and `FairseqModel`, which read the raw text of DATA/text."""
+
+    supervised: list[str] | None = option(
+        "of models that read raw text: directions that are called supervised, all others zero-shot (default:"
+        " those of the checkpoint; of a folder of transformers, all)",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+    )
+    language_codes: Path | None = option(
+        f"{OF_TRANSFORMERS}: lines with a language of the data and the model's code of it, such as"
+        " 'de deu_Latn' (default: by what codes mean)",
+        metavar="FILE",
+    )
+    source_prefix: str | None = option(
+        "of a T5 without language tags: in front of every source, such as 'translate {source} to"
+        " {target}: ' (default: as its configuration says)",
+        metavar="TEXT",
+    )
+    tokenizer: list[str] | None = option(
+        f"{OF_FAIRSEQ}: how raw text is tokenized, by a name of data_prep tokenize (default:"
+        f" {AFTER_BYTE_PAIRS} with --bpe-codes, else {OTHERWISE})",
+        metavar="[LANG=]NAME",
+    )
+    lowercase: bool = switch(f"{OF_FAIRSEQ}: words are in lower case")
+    bpe_codes: Path | None = option(
+        f"{OF_FAIRSEQ}: words are split by these codes of subword-nmt", metavar="FILE"
+    )
+    sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: text is split by this model", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(RawTextOptions):
+    """All that may be said of a model; see `EvaluatedModel` and `RawTextModel`."""
+
+    checkpoint: Path
+    data: Path | None = None
+    name: str | None = None
+    dataset: str | None = None
+
+
+def model_of(given: ModelOptions) -> EvaluatedModel | RawTextModel:
+    """The model: a folder of transformers, a checkpoint whose text is split as options say, or a checkpoint
+    with a binarized folder.
+
+    Raises:
+        InputError: an option of another kind of model.
+    """
+    of_fairseq = ("tokenizer", "lowercase", "bpe_codes", "sentencepiece_model")
+    kind = EvaluatedModel
+    if is_model_folder(given.checkpoint):
+        kind = TransformersModel
+    elif any(getattr(given, name) for name in of_fairseq):
+        kind = FairseqModel
+    known = {field.name for field in fields(kind)}
+    for field in fields(RawTextOptions):
+        if field.name not in known and getattr(given, field.name):
+            name = f"--{field.name.replace('_', '-')}"
+            owner = (
+                "a folder of fairseq-preprocess" if field.name in of_fairseq else "a folder of transformers"
+            )
+            raise InputError(f"{name}: of {owner}, not of --checkpoint {given.checkpoint}; leave it out")
+    return from_arguments(kind, given)
