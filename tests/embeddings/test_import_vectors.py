@@ -1,6 +1,5 @@
 """Vectors of another program in the commands, against the program's own numbers."""
 
-
 import numpy as np
 import pytest
 
