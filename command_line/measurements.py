@@ -1,9 +1,9 @@
 """Every number that a command measures is one row of a table.
 
-`KIND.csv` holds the rows. `KIND.json` beside it says where they come from: the trainings that were measured,
-the files that were read, the command. The column `run` is the place of a row's training among the "runs" of
-`KIND.json`. A file has the columns that it needs; all are optional but `run`, `dataset`, `system`, `measure`
-and `value`.
+`KIND.csv` holds the rows, `KIND.examples.jsonl` sentences, with what is said of each. `KIND.json` beside them
+says where they come from: the trainings that were measured, the files that were read, the command. The column
+`run` is the place of a row's training among the "runs" of `KIND.json`. A file has the columns that it needs;
+all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 
 | column | what the number is of |
 |---|---|
@@ -18,16 +18,23 @@ and `value`.
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
 | `measure` | what was measured, its name in `eval/report.toml` |
 | `value` | the number; there is no row where there is none |
+
+`KIND.npz` holds numbers of single lines, where a command has them: those that tests of significance draw.
 """
 
 import csv
+import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from command_line.errors import InputError
+import numpy as np
+
+from command_line.errors import InputError, at
+from command_line.lines import read_lines
 from command_line.outputs import atomic_path, checksum
+from command_line.records import check, parse_json
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
@@ -36,6 +43,7 @@ COLUMNS = (
     *("run", "dataset", "system", "seed", "split", "kind", "direction"),
     *("part", "layer", "update", "repeat", "measure", "value"),
 )
+EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
 
 
@@ -45,20 +53,25 @@ class Measured:
 
     Attributes:
         runs: an entry per training that was measured: "system" (name, seed and axes), "dataset", and how it
-            was measured; no numbers.
+            was measured; no numbers. "variant" ends the name of a curve of its own, as ", only words".
+            "notes" are sentences for readers of the report.
         rows: the numbers, a dictionary of `COLUMNS` each.
+        examples: sentences, with what is said of each; "run" and names as in rows.
         about: what holds for all runs.
+        lines: name -> a number per line, of which tests of significance are made.
     """
 
     runs: list[dict] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
+    examples: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
+    lines: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def add(self, run: dict, rows: Iterable[Mapping]) -> None:
-        """One more training with its rows, which take their names, seed and set from it."""
+    def add(self, run: dict, rows: Iterable[Mapping], examples: Iterable[Mapping] = ()) -> None:
+        """One more training with its rows and examples, which take their names, seed and set from it."""
         names = {
             "dataset": run["dataset"],
-            "system": run["system"]["name"],
+            "system": run["system"]["name"] + run.get("variant", ""),
             "seed": run["system"].get("seed"),
         }
         number = len(self.runs)
@@ -67,6 +80,7 @@ class Measured:
             {"split": run.get("split"), **row, "run": number, **names, "value": float(row["value"])}
             for row in rows
         ]
+        self.examples += [{"run": number, **names, **example} for example in examples]
 
     def include(self, reference: Path, measures: Collection[str]) -> None:
         """What a file of rows says of published systems, of these measures: a run for each system."""
@@ -90,9 +104,19 @@ def numbers(values: Mapping[str, float | None], **columns) -> list[dict]:
     ]
 
 
+def low(measure: str) -> str:
+    """The measure that is the lower end of the interval of another."""
+    return f"{measure}_low"
+
+
+def high(measure: str) -> str:
+    """The measure that is the upper end of the interval of another."""
+    return f"{measure}_high"
+
+
 def write_rows(path: Path, rows: list[dict]) -> str:
-    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the file, by
-    which `KIND.json` knows its rows.
+    """Write rows as CSV, atomically, with the columns that any of them has. Returns the SHA-256 of the
+    file, by which `KIND.json` knows its rows.
 
     Raises:
         InputError: a number is NaN or infinite; names its row.
@@ -108,6 +132,47 @@ def write_rows(path: Path, rows: list[dict]) -> str:
     return checksum(path)
 
 
+def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> str:
+    """Write the numbers of single lines in numpy's compressed format, atomically; returns the SHA-256."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, **lines)
+    return checksum(path)
+
+
+def read_lines_of(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
+    """Of what `write_lines` has written, the numbers of these names, as far as there are any.
+
+    Args:
+        sha256: as the file beside it says.
+
+    Raises:
+        InputError: the file is missing, or another one.
+    """
+    _check_written(path, sha256)
+    with np.load(path) as stored:
+        return {name: stored[name] for name in names if name in stored}
+
+
+def write_examples(path: Path, examples: list[dict]) -> None:
+    """Write examples as JSON, one a line, atomically."""
+    with atomic_path(path) as temporary:
+        lines = (json.dumps(example, ensure_ascii=False) for example in examples)
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_examples(path: Path) -> list[dict]:
+    """The examples of a file, if there is one.
+
+    Raises:
+        InputError: a line of it is no example; names the line.
+    """
+    examples = []
+    for number, line in enumerate(read_lines(path) if path.exists() else (), 1):
+        examples.append(parse_json(line.encode(), path, number))
+        check(examples[-1], {"run": int}, at(path, number))
+    return examples
+
+
 def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     """The rows of a file, as dictionaries of all `COLUMNS`; None where one is empty.
 
@@ -117,20 +182,25 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     Raises:
         InputError: the file is missing, another one, or not such a table; names the line.
     """
+    _check_written(path, sha256)
     try:
-        if sha256 is not None and checksum(path) != sha256:
-            raise InputError(
-                f"{path}: is not the table that {path.with_suffix('.json').name} beside it was written with;"
-                " measure again (--force)"
-            )
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             _check_columns(path, reader.fieldnames or [])
             return [_read(path, reader.line_num, row) for row in reader]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; measure again (--force)") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+
+
+def _check_written(path: Path, sha256: str | None) -> None:
+    """A file is there, and the one that the record beside it was written with."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; measure again (--force)")
+    if sha256 is not None and checksum(path) != sha256:
+        raise InputError(
+            f"{path}: is not the file that {path.with_suffix('.json').name} beside it was written with;"
+            " measure again (--force)"
+        )
 
 
 def _check_columns(path: Path, columns: Iterable[str]) -> None:

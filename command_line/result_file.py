@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
-from command_line.measurements import Measured, write_rows
+from command_line.measurements import EXAMPLES, Measured, write_examples, write_lines, write_rows
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
@@ -62,7 +62,17 @@ def write_result(
     files = [file]
     if isinstance(measured, Measured):
         files.append(file.with_suffix(".csv"))
-        measured = measured.record | {"rows_sha256": write_rows(files[1], measured.rows)}
+        sums = {"rows_sha256": write_rows(files[1], measured.rows)}
+        if measured.lines:
+            files.append(file.with_suffix(".npz"))
+            sums["lines_sha256"] = write_lines(files[-1], measured.lines)
+        examples = file.with_suffix(EXAMPLES)
+        if measured.examples:
+            files.append(examples)
+            write_examples(examples, measured.examples)
+        else:
+            examples.unlink(missing_ok=True)
+        measured = measured.record | sums
     record = {
         "format": FORMAT,
         "kind": kind,

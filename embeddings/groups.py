@@ -7,8 +7,6 @@ import tomllib
 from collections.abc import Collection
 from pathlib import Path
 
-import numpy as np
-
 from command_line.errors import InputError
 from data_prep.formats.texts import LANGUAGE_CODE
 from data_prep.languages import is_english, usual_names
@@ -46,19 +44,18 @@ def _is_code(code) -> bool:
     return isinstance(code, str) and LANGUAGE_CODE.fullmatch(code) is not None
 
 
-def average_by_group(values: dict[str, float], members: list[str]) -> dict:
-    """The mean over those pairs of languages of which the group has both, or all but a common one.
+def pairs_of_group(names: Collection[str], members: list[str]) -> dict[str, list[str]]:
+    """Those pairs of languages of which a group has both, or all but a common one.
 
     A set with one common language (Tatoeba: English) has a pair per language; of any other set the group's
     own pairs count. A member stands for the set's usual names of it: `ar` for Tatoeba's `ara`, and for no
     dialect.
 
     Returns:
-        "mean" (None where there is no such pair), "pairs", their "names", and "missing": members that occur
-        in none.
+        "pairs", their names, and "missing": members that occur in none.
     """
-    pairs = {name: set(name.split("-")) for name in values}
-    common = common_languages(values)
+    pairs = {name: set(name.split("-")) for name in names}
+    common = common_languages(names)
     there = set().union(*pairs.values())
     meant_by = {member: usual_names(member, there) for member in members}
     meant = set().union(*meant_by.values())
@@ -67,9 +64,7 @@ def average_by_group(values: dict[str, float], members: list[str]) -> dict:
     ] or [name for name, languages in pairs.items() if languages <= meant]
     seen = {language for name in chosen for language in pairs[name]}
     return {
-        "mean": float(np.mean([values[name] for name in chosen])) if chosen else None,
-        "pairs": len(chosen),
-        "names": chosen,
+        "pairs": chosen,
         "missing": [member for member, codes in meant_by.items() if not codes & seen],
     }
 

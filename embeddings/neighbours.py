@@ -11,9 +11,9 @@ import numpy as np
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.measurements import EXAMPLES, Measured, numbers, read_examples
 from command_line.option_classes import force_switch, option, output_folder, positional
 from command_line.provenance import versions
-from command_line.records import read_json
 from command_line.result_file import write_result
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from embeddings.encoders.described import described_encoder
@@ -36,19 +36,19 @@ class Job:
     show: int = option("neighbours of a sentence", 3)
     dataset: str | None = option("name in tables (default: name of TEXT)")
     search: Search
-    output: Path = output_folder(f"{KIND}.json")
+    output: Path = output_folder(f"{KIND}.json, {KIND}.csv, {KIND}{EXAMPLES}")
     force: bool = force_switch()
 
 
 def main(job: Job) -> None:
     inputs = [job.text, *([job.candidates] if job.candidates else []), *job.encoder.files(job.output)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
-    for line in printed(read_json(Path(job.output) / f"{KIND}.json")):
+    for line in printed(read_examples(Path(job.output) / f"{KIND}{EXAMPLES}")):
         print(line)
 
 
-def measure(job: Job) -> dict:
-    """The neighbours of every line."""
+def measure(job: Job) -> Measured:
+    """The neighbours of every line: their cosines, whose repetition is the neighbour's line, and texts."""
     encoder = job.encoder.load()
     queries, vectors = _side(encoder, job.text, "--language", job.language, 1 if job.candidates else 2)
     lines, candidates = queries, vectors
@@ -57,22 +57,33 @@ def measure(job: Job) -> dict:
             encoder, job.candidates, "--candidates-language", job.candidates_language, 1
         )
     cosines, rows = _neighbours(vectors, candidates, job)
-    sentences = [
+    examples = [
         {
+            "line": place,
             "sentence": query,
-            "neighbours": [
-                {"line": int(row) + 1, "sentence": lines[row], "cosine": float(cosine)}
-                for row, cosine in zip(near, similar, strict=True)
-            ],
+            "neighbour_line": int(row) + 1,
+            "neighbour": lines[row],
+            "cosine": float(cosine),
         }
-        for query, near, similar in zip(queries, rows, cosines, strict=True)
+        for place, (query, near, similar) in enumerate(zip(queries, rows, cosines, strict=True), start=1)
+        for row, cosine in zip(near, similar, strict=True)
     ]
-    run = {"system": encoder.system, "dataset": job.dataset or job.text.name, "sentences": sentences}
-    return {
-        **described_encoder(encoder),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "faiss-cpu"),
-    }
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "faiss-cpu")}
+    )
+    run = {"system": encoder.system, "dataset": job.dataset or job.text.name}
+    measured.add(
+        run,
+        [
+            row
+            for one in examples
+            for row in numbers(
+                {"cosine": one["cosine"]}, part=f"line {one['line']}", repeat=one["neighbour_line"]
+            )
+        ],
+        examples,
+    )
+    return measured
 
 
 def _side(encoder: SentenceEncoder, path: Path, option: str, language: str | None, fewest: int):
@@ -101,13 +112,12 @@ def _neighbours(queries, candidates, job: Job) -> tuple[np.ndarray, np.ndarray]:
     return near.cosines[others].reshape(shape), near.rows[others].reshape(shape)
 
 
-def printed(record: dict) -> list[str]:
+def printed(examples: list[dict]) -> list[str]:
     """A line per sentence, and one, indented, per neighbour: cosine, number of the line, sentence."""
-    lines = []
-    for run in record["runs"]:
-        for entry in run["sentences"]:
-            lines.append(entry["sentence"])
-            lines += [
-                f"  {one['cosine']:.4f}  line {one['line']}: {one['sentence']}" for one in entry["neighbours"]
-            ]
+    lines, last = [], None
+    for one in examples:
+        if one["line"] != last:
+            lines.append(one["sentence"])
+        last = one["line"]
+        lines.append(f"  {one['cosine']:.4f}  line {one['neighbour_line']}: {one['neighbour']}")
     return lines

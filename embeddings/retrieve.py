@@ -10,24 +10,25 @@ measured as they are and without the popular sentence effect, as cosine-normaliz
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from command_line.measurements import Measured, numbers
 from command_line.progress import progress
 from command_line.provenance import versions
 from command_line.result_file import write_result
-from embeddings.averages import averages, averages_by_direction
+from embeddings.averages import pair_of
 from embeddings.distractors import Distractors, files_of, read_distractors
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
-from embeddings.groups import groups_file, read_groups
+from embeddings.groups import groups_file, pairs_of_group, read_groups
 from embeddings.retrieval_options import KIND, Retrieval
 from embeddings.retrieval_sides import Sides, among, stored_candidates
 from embeddings.search.blocks import in_memory, some_of
 from embeddings.search.neighbours import EXACT, INVERTED, Search, nearest
-from embeddings.search.retrieval import COSINE, Neighbourhoods, packed, precision
+from embeddings.search.retrieval import COSINE, Neighbourhoods, Precision, precision
 from embeddings.search.sentence_scores import (
     BERT_SCORE,
     NORMALIZED,
@@ -52,8 +53,38 @@ def main(job: Retrieval) -> None:
     write_result("embeddings", KIND, job, inputs, partial(measure, job, pairs), job.output, job.force)
 
 
-def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
-    """One run: P@1 of every direction, and its averages."""
+@dataclass(frozen=True)
+class Direction:
+    """What was retrieved in a direction.
+
+    Attributes:
+        queries, candidates: how many.
+        texts_sha256: of their sentences: what can be compared with what.
+        precisions: similarity -> which queries were hits.
+        errors: similarity -> type of an error of xsim++ -> how many there are.
+        recall: of inverted lists; None where all candidates were compared.
+    """
+
+    queries: int
+    candidates: int
+    texts_sha256: str
+    precisions: dict[str, Precision]
+    errors: dict[str, dict[str, int]]
+    recall: float | None
+
+    def rows(self, name: str) -> list[dict]:
+        """Its numbers; the part is the similarity."""
+        counts = {"lines": self.queries, "candidates": self.candidates, "recall": self.recall}
+        rows = numbers(counts, direction=name)
+        for similarity, of in self.precisions.items():
+            values = {"p_at_1": of.by_number, "p_at_1_by_text": of.by_text, "error": of.error}
+            values |= {f"errors_{type_}": count for type_, count in self.errors.get(similarity, {}).items()}
+            rows += numbers(values, direction=name, part=similarity)
+        return rows
+
+
+def measure(job: Retrieval, pairs: list[ParallelFiles]) -> Measured:
+    """One run: P@1 of every direction."""
     groups = read_groups(groups_file(job.groups)) if job.groups else {}
     encoder = job.encoder.load()
     stored = stored_candidates(job, encoder)
@@ -63,33 +94,40 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> dict:
     sides = Sides(encoder, distractors, stored)
     # Refuses what cannot be made now, and not after hours of searching.
     job.smaller.compressions(encoder.numbers, sides.found.numbers)
-    directions: dict[str, dict] = {}
+    directions: dict[str, Direction] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)
     smaller = job.smaller.measure(
         encoder.numbers, sides.found.numbers, partial(vectors_of_directions, job, sides, pairs)
     )
+    names = list(dict.fromkeys(map(pair_of, directions)))
     run = {
         "system": encoder.system if stored is None else among(encoder.system, stored),
         "dataset": job.name,
-        "directions": directions,
-        **averages(directions, [*job.near, *job.scored], groups),
-        "by_direction": averages_by_direction(directions, [*job.near, *job.scored], groups),
-        "size": {"width": encoder.width, **asdict(encoder.size)},
-        "smaller": smaller,
+        "texts": {name: direction.texts_sha256 for name, direction in directions.items()},
+        "groups": {group: pairs_of_group(names, members) for group, members in groups.items()},
     }
-    return {
-        **described_encoder(encoder, *([stored] if stored else [])),
-        "neighbours": job.neighbours,
-        "normalization": {"strength": job.normalize, "batch": job.normalize_batch},
-        "without_specials": job.without_specials,
-        "distractors": sides.distractors.record(),
-        "runs": [run],
-        "versions": versions("torch", "numpy", "faiss-cpu"),
-    }
+    measured = Measured(
+        about={
+            **described_encoder(encoder, *([stored] if stored else [])),
+            "neighbours": job.neighbours,
+            "normalization": {"strength": job.normalize, "batch": job.normalize_batch},
+            "without_specials": job.without_specials,
+            "distractors": sides.distractors.record(),
+            "versions": versions("torch", "numpy", "faiss-cpu"),
+        },
+        lines={
+            f"{similarity}/{name}": of.hits
+            for name, direction in directions.items()
+            for similarity, of in direction.precisions.items()
+        },
+    )
+    rows = [row for name, direction in directions.items() for row in direction.rows(name)]
+    measured.add(run, rows + numbers({"width": encoder.width, **asdict(encoder.size)}) + smaller)
+    return measured
 
 
-def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
+def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict[str, Direction]:
     """Both directions of a pair."""
     texts = read_sides(pair)
     arguments = list(zip(pair.paths, texts, pair.languages, strict=True))
@@ -107,12 +145,8 @@ def of_pair(job: Retrieval, sides: Sides, pair: ParallelFiles) -> dict:
                 near.reversed() if turned else Neighbourhoods.of(chosen, vectors, job.neighbours, job.search)
             )
         best = {name: (each.T if place else each)[rows].argmax(axis=1) for name, each in scores.items()}
-        measured[name] = {
-            "queries": len(rows),
-            "candidates": len(lines),
-            "texts_sha256": _checksum(some_lines(queries[1], rows), lines),
-            **_direction(job, chosen, vectors, lines, rows, further, near, best),
-        }
+        checksum = _checksum(some_lines(queries[1], rows), lines)
+        measured[name] = _direction(job, checksum, chosen, vectors, lines, rows, further, near, best)
     return measured
 
 
@@ -156,6 +190,7 @@ def _queries(job: Retrieval, lines: int, seed: int) -> np.ndarray:
 
 def _direction(
     job: Retrieval,
+    texts_sha256: str,
     queries,
     candidates,
     texts: Sequence[str],
@@ -163,8 +198,8 @@ def _direction(
     distractors: Distractors,
     near: Neighbourhoods | None,
     best: dict[str, np.ndarray],
-) -> dict:
-    """By similarity: P@1, error and hits of queries, whose right answers are the rows `gold`.
+) -> Direction:
+    """By similarity: hits of queries, whose right answers are the rows `gold`.
 
     Args:
         near: of queries and candidates; None where cosine alone is asked for, or nothing that needs them.
@@ -174,21 +209,19 @@ def _direction(
         best = {name: near.retrieve(name) for name in job.near} | best
     elif job.near:
         best = {COSINE: nearest(queries, candidates, 1, job.search).rows[:, 0]} | best
-    measured = {}
-    if job.search.index == INVERTED and COSINE in best:
-        measured["recall"] = recall(best[COSINE], queries, candidates, job.search)
-    for similarity, rows in best.items():
-        of = precision(rows, texts, gold)
-        measured[similarity] = {
-            "p_at_1": of.by_number,
-            "p_at_1_by_text": of.by_text,
-            "error": of.error,
-            "hits": packed(of.hits),
-        }
-        if distractors.changes:
-            right, retrieved = ([texts[row] for row in each] for each in (gold, rows))
-            measured[similarity]["errors_by_type"] = distractors.errors_by_type(retrieved, right)
-    return measured
+    searched = job.search.index == INVERTED and COSINE in best
+    errors = {}
+    for similarity, rows in best.items() if distractors.changes else ():
+        right, retrieved = ([texts[row] for row in each] for each in (gold, rows))
+        errors[similarity] = distractors.errors_by_type(retrieved, right)
+    return Direction(
+        len(gold),
+        len(texts),
+        texts_sha256,
+        {similarity: precision(rows, texts, gold) for similarity, rows in best.items()},
+        errors,
+        recall(best[COSINE], queries, candidates, job.search) if searched else None,
+    )
 
 
 def recall(found: np.ndarray, queries, candidates, search: Search) -> float:

@@ -6,6 +6,7 @@ from statistics import fmean
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import numbers
 from command_line.option_classes import option
 from data_prep.formats.vector_numbers import Numbers
 from embeddings.search.compression import FLOAT32, KINDS, Compression, nearest_compressed
@@ -59,18 +60,18 @@ class SmallerVectors:
                 )
         return compressions
 
-    def measure(self, queries: Numbers, candidates: Numbers, directions: Directions) -> dict[str, dict]:
-        """ "binary, 64 numbers" -> bytes of a vector, and P@1, the mean over directions.
+    def measure(self, queries: Numbers, candidates: Numbers, directions: Directions) -> list[dict]:
+        """Rows of bytes of a vector, and of P@1, the mean over directions; the part is "binary, 64 numbers".
 
         Args:
             queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
-        measured = {}
+        rows = []
         for how in self.compressions(queries, candidates):
             values = [
                 (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
-            measured[name] = {"bytes": how.numbers.bytes, "p_at_1": float(fmean(values))}
-        return measured
+            rows += numbers({"bytes": how.numbers.bytes, "smaller_p_at_1": fmean(values)}, part=name)
+        return rows

@@ -7,18 +7,14 @@ from pathlib import Path
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import COLUMNS, NAMES, read_rows
-from eval.results.systems import MeanStd, Run, System, by_dataset
+from command_line.measurements import COLUMNS, NAMES, Measured, read_rows
+from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
-MEASURED_ALIKE = (
-    "split",
-    "only_words",
-    "texts",
-    "search",
-    "forced",
-    "alignments",
-    "batch_tokens",
-)  # fields of runs
+MEASURED_ALIKE = (  # fields of runs on one dataset
+    *("split", "train_split", "train_sentences", "texts", "only_words"),
+    *("alignments", "batch_tokens", "encoder"),
+)
+SEARCHED_ALIKE = ("search", "length_candidates")  # fields of runs of one system
 ONE_SYSTEM = "runs of one name must differ in their seed only"
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 
@@ -55,11 +51,18 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
-            _check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
+            of_system = seen.setdefault((run.dataset, run.name), (run, table))
+            check_alike(*of_system, run, table, ONE_SYSTEM, SEARCHED_ALIKE)
             if not allow_unlike:
-                _check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
+                check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
         return cls(systems, pd.concat(tables, ignore_index=True))
+
+    @classmethod
+    def derived(cls, measured: Measured) -> "Measurements":
+        """Rows that were computed from others, and are in no file."""
+        runs = [Run(Path(), run, number=number) for number, run in enumerate(measured.runs)]
+        return cls(group_runs(runs), _table(measured.rows))
 
     def by_dataset(self) -> "dict[str, Measurements]":
         """Dataset -> what was measured on it, both in the order given."""
@@ -71,7 +74,8 @@ class Measurements:
     def means(
         self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
-        """Mean and deviation over the runs of a system, each the mean over all that `by` does not name.
+        """Mean and deviation over the runs of a system, each the mean over all that `by` does not
+        name; where there is one run, the deviation is that of its repetitions.
 
         Args:
             by: columns, in the order of the keys behind the name of the system.
@@ -82,14 +86,17 @@ class Measurements:
             (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
             it.
         """
-        rows = self.rows[self.rows.measure == measure]
-        each = rows.groupby(["system", *by, *over], dropna=False, sort=False).value.mean().reset_index()
-        runs = {system.name: len(system.runs) for system in self.systems}
-        return {
-            key: MeanStd.of(value * scale for value in group.value)
-            for key, group in each.groupby(["system", *by], dropna=False, sort=False)
-            if group.run.nunique() == runs[key[0]]
-        }
+        rows, means = self.rows[self.rows.measure == measure], {}
+        for system in self.systems:
+            spread = [*over] if len(system.runs) > 1 else [*dict.fromkeys([*over, "repeat"])]
+            each = rows[rows.system == system.name].groupby([*by, *spread], dropna=False, sort=False)
+            found = each.value.mean().mul(scale).reset_index().assign(system=system.name)
+            means |= {
+                key: MeanStd.of(group.value)
+                for key, group in found.groupby(["system", *by], dropna=False, sort=False)
+                if group.run.nunique() == len(system.runs)
+            }
+        return means
 
     def values(self, column: str, measure: str | None = None) -> list:
         """What a column of names holds, in the order of first appearance."""
@@ -123,7 +130,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     Raises:
         InputError: as `read_rows`; a number stands in it twice.
     """
-    rows = pd.DataFrame(read_rows(path, sha256), columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+    rows = _table(read_rows(path, sha256))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -135,19 +142,45 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     return rows
 
 
+def _table(rows: list[dict]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+
+
+def rows_of(run: Run) -> pd.DataFrame:
+    """The rows of one run; reads its file.
+
+    Raises:
+        InputError: as `table_of`.
+    """
+    return _rows_of(table_of(run.path.with_suffix(".csv"), run.rows_sha256), run, 0)
+
+
 def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     """The rows of one run, under the name that the report gives its system."""
     rows = table[table.run == run.number]
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def _check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
+def check_alike(
+    first: Run,
+    expected: pd.DataFrame,
+    run: Run,
+    rows: pd.DataFrame,
+    remedy: str,
+    further: Sequence[str] = (),
+) -> None:
     """Two runs are of the same lines of the same directions, and were measured in the same way.
+
+    Args:
+        further: fields of runs that are the same, too.
 
     Raises:
         InputError: they are not; names both files.
     """
-    directions, ways = (_directions(expected), _directions(rows)), (_ways(first), _ways(run))
+    directions, ways = (
+        (_directions(expected), _directions(rows)),
+        (_ways(first, further), _ways(run, further)),
+    )
     known = ways[0].keys() & ways[1].keys()
     for sides, names in ((directions, [*directions[0], *directions[1]]), (ways, sorted(known))):
         for name in names:
@@ -165,10 +198,10 @@ def _directions(rows: pd.DataFrame) -> dict[str, float | str]:
     return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
 
 
-def _ways(run: Run) -> dict:
+def _ways(run: Run, further: Sequence[str]) -> dict:
     """How a run was measured, as far as it says so, each thing by itself."""
     ways = {}
-    for name in MEASURED_ALIKE:
+    for name in (*MEASURED_ALIKE, *further):
         value = run.record.get(name)
         entries = value.items() if isinstance(value, dict) else [(None, value)]
         ways |= {

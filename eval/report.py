@@ -51,11 +51,18 @@ def add_arguments(parser) -> None:
         help="in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
         " (Tatoeba: English): from it, or to it (default: the mean of both)",
     )
+    parser.add_argument(
+        "--reference",
+        type=options.path,
+        metavar="FILE",
+        help="published numbers of sentence encoders to show beside: rows as those of"
+        " recipes/distillation/reference.csv",
+    )
     add_unlike_argument(parser)
 
 
 def main(args) -> None:
-    shown = {name: getattr(args, name) for name in ("similarity", "direction", "allow_unlike")}
+    shown = {name: getattr(args, name) for name in ("similarity", "direction", "reference", "allow_unlike")}
     write_report(args.results, args.title, Path(args.output), **shown)
     print(Path(args.output) / "report.html")
 

@@ -33,11 +33,10 @@ COMMANDS = {
         "a trained sentence encoder or translation model in the format of another library",
     ),
     # of the recipes
-    "begin-training": (
-        "fairseq_ext.commands.begin_training",
-        "whether a training has something to do, and what it trains on",
+    "run-training": (
+        "fairseq_ext.commands.run_training",
+        "run a training of fairseq, unless it has finished",
     ),
-    "finish-training": ("fairseq_ext.commands.finish_training", "note that a training has finished"),
     "finished-trainings": (
         "fairseq_ext.commands.finished_trainings",
         "the trainings in a folder that have finished",

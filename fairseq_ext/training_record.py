@@ -36,6 +36,11 @@ _NOT_LEARNED = {
     "--log-format", "--log-interval", "--log-file", "--no-progress-bar", "--tensorboard-logdir",
     "--wandb-project", "--num-workers", "--data-buffer-size", "--keep-interval-updates",
 }  # fmt: skip
+_DEVICES = {  # and where it is saved
+    "--user-dir", "--save-dir", "--update-freq", "--cpu", "--fp16", "--autocast-bf16", "--ddp-backend",
+    "--distributed-world-size", "--distributed-backend", "--distributed-init-method", "--distributed-rank",
+    "--distributed-no-spawn",
+}  # fmt: skip
 _PRETRAINING, _TRANSLATIONS = "--pretraining-tasks", "--translation-data"
 
 
@@ -45,14 +50,15 @@ class TrainingRecord:
     Args:
         folder: of the training.
         data: the binarized folder that it reads.
-        options: of fairseq-train, as words, without those of this run: launcher, devices, precision.
+        options: of fairseq-train, as words. Those that name devices and precision may change.
     """
 
     def __init__(self, folder, data, options: Sequence[str]):
         self.folder, self.path = Path(folder), Path(folder) / RECORD
         given = parse_options(options)
+        given.pop("", None)  # the binarized folder
         starts = {name: Path(given.pop(name)) for name in _STARTS if name in given}
-        self.options = {name: value for name, value in given.items() if name not in _NOT_LEARNED}
+        self.options = {name: value for name, value in given.items() if name not in _NOT_LEARNED | _DEVICES}
         check_finished(data)
         self.files = {path.name: path for path in files_read(data, self.options)}
         if others := self.options.get(_TRANSLATIONS):  # of a pre-training, which translates text of its own

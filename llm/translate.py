@@ -124,7 +124,7 @@ def main(job: PromptedJob) -> None:
 
 
 def translate(
-    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool = True
+    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool
 ) -> None:
     """Load, ask, write.
 

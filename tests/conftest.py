@@ -41,16 +41,19 @@ def no_closed_logs():
             logging.root.removeHandler(handler)
 
 
-@pytest.fixture(autouse=True)
-def no_precision_of_other_trainings():
-    """A trainer notes its precision in the environment and for the process, where a later one would find it.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """What a test or its fixtures note in the environment, or a trainer for the process, goes with the test.
 
-    It goes when a test ends, because what a module shares is made before any fixture of its first test.
+    Fixtures of a whole module are made before those of its first test, so no fixture sees what they change.
     """
-    yield
-    os.environ.pop("ACCELERATE_MIXED_PRECISION", None)
+    environment = dict(os.environ)
+    done = yield
+    os.environ.clear()
+    os.environ.update(environment)
     if state := sys.modules.get("accelerate.state"):
         state.AcceleratorState._reset_state()
+    return done
 
 
 @pytest.fixture(scope="session")

@@ -101,20 +101,3 @@ def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None =
     gold = np.arange(len(found)) if gold is None else gold
     same = identities_of(texts)
     return Precision(found == gold, same[found] == same[gold])
-
-
-def packed(hits: np.ndarray) -> str:
-    """Yes and no as hexadecimal digits, four to a digit."""
-    return np.packbits(hits).tobytes().hex()
-
-
-def unpacked(digits: str, count: int) -> np.ndarray:
-    """What was packed, bool.
-
-    Raises:
-        ValueError: no hexadecimal digits, or not those of so many.
-    """
-    packed_bits = np.frombuffer(bytes.fromhex(digits), dtype=np.uint8)
-    if len(packed_bits) != -(-count // 8):
-        raise ValueError(f"{4 * len(digits)} hits")
-    return np.unpackbits(packed_bits, count=count).astype(bool)

@@ -16,16 +16,13 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import Measured, high, low, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.exhibits import Figure, Section, Table, cell, cells, slug, tidy
-from eval.reporting.plots import dots
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_file
-from eval.results.measures import MEASURES
-from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import Pair, called, checked
-from eval.results.systems import MeanStd, System, by_dataset
+from eval.results.systems import System, by_dataset
 from eval.scoring.estimates import difference, paired_difference
 
 KIND = "combination"
@@ -39,18 +36,6 @@ EFFECTS = {
     "both": (-1, 0, 0, 1),
     "interaction": (1, -1, -1, 1),
 }
-TITLES = {
-    "first": "first alone",
-    "second": "second alone",
-    "sum": "sum of both gains",
-    "both": "both together",
-    "interaction": "interaction",
-}
-NOTES = [
-    "Gains from the base of the row, in points: of each change alone, the sum of these, and of both changes"
-    " together. Interaction: both together less the sum; gains add up as far as its interval is around 0."
-    " Brackets and bars: 95% interval over seeds."
-]
 
 
 @dataclass(frozen=True)
@@ -101,16 +86,14 @@ def main(args) -> None:
     publish(KIND, options, inputs, lambda: measure(options), args)
 
 
-def measure(options: Options) -> dict:
-    """The effects of every combination."""
+def measure(options: Options) -> Measured:
+    """The effects of every combination: a run each on every dataset."""
     systems = group_scores(Scores.load(result_file(path, SCORES)) for path in options.scores)
-    return {
-        "combinations": [
-            combination(names, four, options.paired)
-            for names in options.combine
-            for four in on_datasets(names, systems)
-        ]
-    }
+    measured = Measured()
+    for names in options.combine:
+        for four in on_datasets(names, systems):
+            measured.add(*combination(names, four, options.paired))
+    return measured
 
 
 def on_datasets(names: Sequence[str], systems: list[System]) -> list[list[System]]:
@@ -135,8 +118,8 @@ def on_datasets(names: Sequence[str], systems: list[System]) -> list[list[System
     return complete
 
 
-def combination(names: Sequence[str], four: list[System], paired: bool) -> dict:
-    """One combination on one dataset.
+def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple[dict, list[dict]]:
+    """One combination on one dataset: the run, and its rows.
 
     Raises:
         InputError: the systems were measured differently, or, paired, have no seed in common.
@@ -150,17 +133,26 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> dict:
     if paired:
         four = _of_common_seeds(names, four)
     estimate = paired_difference if paired else difference
-    return {
+    systems = [one.name for one in four]
+    run = {
+        "system": {"name": f"{' and '.join(_changes(*systems[:3]))}: {systems[3]}"},
         "dataset": four[0].dataset,
-        "systems": [one.name for one in four],
-        "seeds": [len(one.runs) for one in four],
+        "systems": systems,
+        "seeds": [one.seeds for one in four],
         "paired": paired,
-        "effects": {
-            f"{kind} {name}": effects
-            for kind, name in MEASURED
-            if (effects := _effects([one.values("averages", kind, name) for one in four], estimate))
-        },
     }
+    rows = []
+    for kind, name in MEASURED:
+        values = [one.values("averages", kind, name) for one in four]
+        if all(None not in of_system for of_system in values):
+            seeds = {"seeds": min(map(len, values))}
+            rows += numbers(seeds | _effects(values, estimate), kind=kind, part=name)
+    return run, rows
+
+
+def _changes(base: str, *systems: str) -> list[str]:
+    """What systems have that their base has not, where their names begin with its name."""
+    return [re.sub(rf"^{re.escape(base)},? ", "", one) for one in systems]
 
 
 def _of_common_seeds(names: Sequence[str], four: list[System]) -> list[System]:
@@ -173,80 +165,13 @@ def _of_common_seeds(names: Sequence[str], four: list[System]) -> list[System]:
     return [one.only(lambda run: run.seed in common) for one in four]
 
 
-def _effects(values: list[list], estimate: Callable) -> dict[str, dict] | None:
-    """Effect -> "effect", "low", "high"; an interval is null for one seed. None where a number is missing."""
-    if any(None in one for one in values):
-        return None
+def _effects(values: list[list[float]], estimate: Callable) -> dict[str, float]:
+    """Every effect, and where there are several seeds, the ends of its interval."""
     arrays = [np.array(one, dtype=float) for one in values]
-    found = {}
+    effects = {}
     for name, coefficients in EFFECTS.items():
         terms = [(c, one) for c, one in zip(coefficients, arrays, strict=True) if c]
-        low = high = None
+        effects[name] = float(sum(c * one.mean() for c, one in terms))
         if min(len(one) for _, one in terms) > 1:
-            low, high = estimate(terms).interval(LEVEL)
-        found[name] = {"effect": float(sum(c * one.mean() for c, one in terms)), "low": low, "high": high}
-    return found
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    groups: dict[tuple, list[dict]] = {}
-    for _, record in results.of_kind(KIND):
-        for one in record["combinations"]:
-            for measured in one["effects"]:
-                groups.setdefault((one["dataset"], measured), []).append(one)
-    return Section("Combinations", [figure(*key, group) for key, group in groups.items()], NOTES)
-
-
-def figure(dataset: str, measured: str, combinations: list[dict]) -> Figure:
-    """One line per combination."""
-    kind, name = measured.split(" ")
-    title = f"{kind} {MEASURES[name].title}"
-    scale = MEASURES[name].scale
-    effects = [one["effects"][measured] for one in combinations]
-    labels = [" and ".join(_changes(*one["systems"][:3])) for one in combinations]
-    series = {TITLES[effect]: [_bar(one[effect], scale) for one in effects] for effect in EFFECTS}
-    rows = [
-        [
-            *cells(*one["systems"], "/".join(map(str, one["seeds"]))),
-            *(_effect_cell(found[effect], scale) for effect in EFFECTS),
-        ]
-        for one, found in zip(combinations, effects, strict=True)
-    ]
-    data = [
-        [
-            dataset,
-            measured,
-            *one["systems"],
-            effect,
-            *(found[effect][key] for key in ("effect", "low", "high")),
-        ]
-        for one, found in zip(combinations, effects, strict=True)
-        for effect in EFFECTS
-    ]
-    titles = ("Base", "First", "Second", "Both", "Seeds", *(text.capitalize() for text in TITLES.values()))
-    columns = ["dataset", "measure", "base", "first", "second", "both", "gain", "effect", "low", "high"]
-    slugged = slug("combination", kind, name, dataset)
-    caption = f"Do gains add up? Changes of {title} on {dataset}, in points."
-    table = Table(slugged, caption, [cells(*titles)], rows, data=tidy(columns, data))
-    return Figure(slugged, caption, dots(labels, series, f"change of {title}, in points", []), table)
-
-
-def _changes(base: str, *systems: str) -> list[str]:
-    """What systems have that their base has not, where their names begin with its name."""
-    return [re.sub(rf"^{re.escape(base)},? ", "", one) for one in systems]
-
-
-def _bar(effect: dict, scale: float) -> MeanStd:
-    """Drawn with half of the interval to either side."""
-    half = None if effect["low"] is None else scale * (effect["high"] - effect["low"]) / 2
-    return MeanStd(scale * effect["effect"], half)
-
-
-def _effect_cell(effect: dict, scale: float):
-    shown = f"{scale * effect['effect']:+.1f}"
-    if effect["low"] is not None:
-        shown += f" [{scale * effect['low']:+.1f}, {scale * effect['high']:+.1f}]"
-    return cell(shown, value=scale * effect["effect"])
+            effects[low(name)], effects[high(name)] = estimate(terms).interval(LEVEL)
+    return effects

@@ -8,24 +8,26 @@ NAME<tab>NUMBER per line, of encoders' names or of languages' codes.
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from data_prep.languages import same_language
 from embeddings.averages import FROM, TO
-from eval.reporting.exhibits import Figure, Section, Table, cell, cells, number_cell, slug
+from eval.measurements import Measurements
+from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_files
-from eval.results.result_set import ResultSet
+from eval.results.result_set import RETRIEVAL, ResultSet
+from eval.results.retrieved import Retrieved
 from eval.results.systems import System
 
-KIND, RETRIEVAL = "data-size", "sentence-retrieval"
+KIND = "data-size"
 ENCODERS, LANGUAGES = "encoders", "languages"
 NOTES = [
     "One point per encoder, or per language: P@1 of retrieval, mean of both directions where none is named,"
@@ -96,45 +98,42 @@ def main(args) -> None:
         KIND,
         options,
         [*files, options.sizes],
-        lambda: measure(options, files),
+        lambda: measure(options, files, args.allow_unlike),
         args,
     )
 
 
-def measure(options: Options, files: list[Path]) -> dict:
-    """All points, and what the table has no size for.
+def measure(options: Options, files: list[Path], allow_unlike: bool) -> Measured:
+    """A run per encoder and test set: sizes and P@1, whose part is the language; and what the table has no
+    size for.
 
     Raises:
         InputError: there is no point, or a result lacks the similarity or the group.
     """
-    sizes = read_sizes(options.sizes)
-    points, unknown = [], set()
-    for systems in by_test_set(ResultSet.load(files, [RETRIEVAL]).probed(RETRIEVAL), options.together):
-        first = systems[0]
-        found = of_languages(systems, options) if options.of == LANGUAGES else [of_all(first, options)]
-        for name, precision in found:
+    sizes, unknown = read_sizes(options.sizes), set()
+    shown = {"similarity": options.similarity, "direction": options.direction, "allow_unlike": allow_unlike}
+    results = ResultSet.load(files, [RETRIEVAL], **shown)
+    precisions = of_languages if options.of == LANGUAGES else of_all
+    given = {name: getattr(options, name) for name in ("of", "unit", "similarity", "group", "direction")}
+    measured = Measured(about=given)
+    for (encoder, dataset), values in precisions(Retrieved.of(results), options).items():
+        rows = []
+        for name, precision in values.items():
             size = size_of(name, sizes, options.of)
             if size is None:
                 unknown.add(name)
             else:
-                point = {"name": name, "size": size, "p_at_1": 100 * precision}
-                dataset = options.together or first.dataset
-                points.append({"dataset": dataset, "encoder": first.name, **point})
-    if not points:
+                part = name if options.of == LANGUAGES else None
+                rows += numbers({"size": size, "p_at_1": precision}, part=part)
+        if rows:
+            measured.add({"system": {"name": encoder}, "dataset": dataset}, rows)
+    if not measured.rows:
         raise InputError(
             f"{options.sizes}: no size of any of the {options.of} {', '.join(sorted(unknown))}; expected"
             " NAME<tab>NUMBER per line"
         )
-    given = {name: getattr(options, name) for name in ("of", "unit", "similarity", "group", "direction")}
-    return {**given, "points": points, "without_size": sorted(unknown)}
-
-
-def by_test_set(systems: Iterable[System], together: str | None) -> list[list[System]]:
-    """An encoder on each test set; on all of them, if they are looked at together."""
-    found: dict[tuple, list[System]] = {}
-    for system in systems:
-        found.setdefault((system.name, None if together else system.dataset), []).append(system)
-    return list(found.values())
+    measured.about["without_size"] = sorted(unknown)
+    return measured
 
 
 def read_sizes(path: Path) -> dict[str, float]:
@@ -165,75 +164,76 @@ def size_of(name: str, sizes: dict[str, float], of: str) -> float | None:
     return next((size for code, size in sizes.items() if same_language(code, name)), None)
 
 
-def of_all(system: System, options: Options) -> tuple[str, float]:
-    """An encoder and its P@1, mean over seeds."""
-    path = (
-        ["groups", options.group, options.similarity, "mean"]
-        if options.group
-        else ["average", options.similarity]
+Precisions = dict[tuple[str, str], dict[str, float]]  # encoder and test set -> name -> P@1
+
+
+def of_all(tests: list[Retrieved], options: Options) -> Precisions:
+    """Of an encoder by its own name: over all pairs, or those of the group, mean over seeds."""
+    precisions: Precisions = {}
+    for test in tests:
+        means = test.shown(group=options.group) if options.group in (None, *test.groups) else {}
+        for system in test.systems:
+            is_shown = (options.similarity, options.direction) == (test.similarity, test.side)
+            mean = means.get((system.name,)) if is_shown else None
+            if mean is None:
+                raise missing(system, options)
+            precisions[system.name, test.dataset] = {system.name: mean.mean / 100}
+    return precisions
+
+
+def of_languages(tests: list[Retrieved], options: Options) -> Precisions:
+    """Of the languages of an encoder: the mean over all pairs that each is in, both directions and seeds."""
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for test in tests:
+        means = test.means(["part", "direction"])
+        for system in test.systems:
+            of = values.setdefault((system.name, options.together or test.dataset), {})
+            for direction in test.directions:
+                mean = means.get((system.name, options.similarity, direction))
+                if mean is None:
+                    raise missing(system, options)
+                for code in direction.split("-"):
+                    of.setdefault(code, []).append(mean.mean / 100)
+    return {which: {code: statistics.fmean(of[code]) for code in sorted(of)} for which, of in values.items()}
+
+
+def missing(system: System, options: Options) -> InputError:
+    """What is said of an encoder that was not measured so."""
+    direction = f" {options.direction} a language of all pairs" if options.direction else ""
+    of = direction + (f" of the group {options.group}" if options.group else "")
+    return InputError(
+        f"--similarity {options.similarity}: no P@1{of} of {system.name} on {system.dataset}; measure it"
+        " with `python -m embeddings retrieve`"
     )
-    where = ["by_direction", options.direction] if options.direction else []
-    return system.name, _mean(system, system.values(*where, *path), options)
-
-
-def of_languages(systems: list[System], options: Options) -> Iterator[tuple[str, float]]:
-    """The languages and the P@1 of each: the mean over all pairs that it is in, both directions and seeds.
-
-    Args:
-        systems: one encoder, on one or more test sets.
-    """
-    values: dict[str, list[float | None]] = {}
-    for system in systems:
-        for direction in system.directions():
-            for code in direction.split("-"):
-                found = system.values("directions", direction, options.similarity, "p_at_1")
-                values.setdefault(code, []).extend(found)
-    for code in sorted(values):
-        yield code, _mean(systems[0], values[code], options)
-
-
-def _mean(system: System, values: Iterable[float | None], options: Options) -> float:
-    values = list(values)
-    if None in values:
-        direction = f" {options.direction} a language of all pairs" if options.direction else ""
-        of = direction + (f" of the group {options.group}" if options.group else "")
-        raise InputError(
-            f"--similarity {options.similarity}: no P@1{of} of {system.name} on {system.dataset}; measure it"
-            " with `python -m embeddings retrieve`"
-        )
-    return statistics.fmean(values)
 
 
 # --- the section of the report
 
 
 def section(results: ResultSet) -> Section:
+    """A figure for every file and test set."""
     shown = []
-    for _, record in results.of_kind(KIND):
-        for dataset in dict.fromkeys(point["dataset"] for point in record["points"]):
-            points = [point for point in record["points"] if point["dataset"] == dataset]
-            shown.append(_figure(dataset, record, points))
+    for path, record in results.of_kind(KIND):
+        points = Measurements.of(ResultSet({KIND: [(path, record)]}).probed(KIND))
+        shown += [_figure(dataset, record, of) for dataset, of in points.by_dataset().items()]
     return Section("Retrieval against the size of data", shown, NOTES)
 
 
-def _figure(dataset: str, record: dict, points: list[dict]) -> Figure:
+def _figure(dataset: str, record: dict, measured: Measurements) -> Figure:
     """One series of all encoders, or one per encoder of its languages."""
-    of_each = record["of"] == LANGUAGES
+    of_each, unit = record["of"] == LANGUAGES, record["unit"]
+    sizes, precisions = (measured.means(name, ["part"]) for name in ("size", "p_at_1"))
     series: dict[str, list[tuple[float, float, str]]] = {}
-    for point in points:
-        name = point["encoder"] if of_each else dataset
-        series.setdefault(name, []).append((point["size"], point["p_at_1"], point["name"]))
+    rows = []
+    for (encoder, language), size in sizes.items():
+        precision = 100 * precisions[encoder, language].mean
+        name = language if of_each else encoder
+        series.setdefault(encoder if of_each else dataset, []).append((size.mean, precision, name))
+        rows.append([*cells(encoder, name), number_cell(size.mean, ",.0f"), number_cell(precision, ".1f")])
     where = f"{dataset}, {record['group']}" if record["group"] else dataset
-    if direction := record.get("direction"):
+    if direction := record["direction"]:
         where += f", {direction} the language of all pairs,"
-    caption = f"P@1 ({record['similarity']}) on {where} against {record['unit']}, by {record['of']}."
-    name = slug(f"data_size_{record['of']}_{record['similarity']}", where, record["unit"])
-    rows = [
-        [cell(point["encoder"]), cell(point["name"]), number_cell(point["size"], ",.0f"),
-         number_cell(point["p_at_1"], ".1f")]
-        for point in points
-    ]  # fmt: skip
-    numbers = Table(
-        name, caption, [cells("Encoder", record["of"].capitalize()[:-1], record["unit"], "P@1")], rows
-    )
-    return Figure(name, caption, scatter(series, record["unit"], "P@1 (%)", by_magnitude=True), numbers)
+    caption = f"P@1 ({record['similarity']}) on {where} against {unit}, by {record['of']}."
+    name = slug(f"data_size_{record['of']}_{record['similarity']}", where, unit)
+    numbers = Table(name, caption, [cells("Encoder", record["of"].capitalize()[:-1], unit, "P@1")], rows)
+    return Figure(name, caption, scatter(series, unit, "P@1 (%)", by_magnitude=True), numbers)

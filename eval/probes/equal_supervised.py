@@ -6,17 +6,19 @@ their supervised BLEU is the same: at the lowest one that any of them ends with,
 around the first time that it is reached, by linear interpolation.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 
-from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, slug, tidy
-from eval.results.systems import UNKNOWN, MeanStd, System
+from command_line.measurements import Measured, high, low, numbers
+from eval.probes.learning_curves import Training, trainings_in
 from eval.scoring.estimates import difference
 
-FIELD = "at_equal_supervised"  # of a run, while its table is made
+DIFFERENCE = "bleu_difference"
 
 
 @dataclass(frozen=True)
@@ -44,102 +46,63 @@ def crossing(curve: Sequence[float | None], level: float) -> Crossing | None:
     return None
 
 
-def at_equal_supervised(runs: Sequence[dict]) -> list[dict | None]:
-    """Of each training of a dataset: level, updates, zero-shot BLEU and off-target rate; None where it is not
-    between two checkpoints, or no supervised direction was translated.
+@dataclass(frozen=True)
+class Reached:
+    """What a training has where its supervised BLEU reaches the level; None where there is no number."""
 
-    Args:
-        runs: of learning curves, all of one dataset.
+    level: float
+    updates: float
+    bleu: float | None
+    off_target: float | None
+
+
+def at_equal_supervised(trainings: Sequence[Training]) -> list[Reached | None]:
+    """Zero-shot translation of each training of a dataset at the level of all; None where it is not between
+    two checkpoints, or no supervised direction was translated.
     """
-    finals = [run["averages"]["supervised"]["bleu"][-1] for run in runs]
+    unknown = [[None] * len(one.updates) for one in trainings]
+    supervised = [
+        one.scores.get(("supervised", "bleu"), none) for one, none in zip(trainings, unknown, strict=True)
+    ]
+    finals = [curve[-1] for curve in supervised]
     if None in finals:
-        return [None] * len(runs)
-    level, found = min(finals), []
-    for run in runs:
-        there = crossing(run["averages"]["supervised"]["bleu"], level)
-        zero_shot = run["averages"]["zero-shot"]
-        found.append(
-            there
-            and {
-                "supervised": level,
-                "updates": there.of(run["updates"]),
-                **{measure: there.of(zero_shot[measure]) for measure in ("bleu", "off_target")},
-            }
+        return [None] * len(trainings)
+    level, reached = min(finals), []
+    for training, curve, none in zip(trainings, supervised, unknown, strict=True):
+        there = crossing(curve, level)
+        zero_shot = (training.scores.get(("zero-shot", one), none) for one in ("bleu", "off_target"))
+        reached.append(
+            there and Reached(level, there.of(training.updates), *(there.of(one) for one in zero_shot))
         )
-    return found
+    return reached
 
 
-# --- the table of the report
-
-
-def table(systems: Sequence[System], dataset: str) -> Table | None:
-    """A row per system; differences are from the first one, with the interval over seeds. None where no
-    training has a number.
+def compared(measured) -> Measured:
+    """All curves (`Measurements`) at the level of their dataset: a run for each training that reaches it, and
+    one for the difference of each system from the first.
     """
-    compared = _at_one_level(systems)
-    reached = [system.only(lambda run: run.record[FIELD] is not None) for system in compared]
-    levels = [one.runs[0].value(FIELD, "supervised") for one in reached if one]
-    if not levels:
-        return None
-    rows = [
-        [
-            *cells(system.name, f"{len(one.runs) if one else 0} of {len(system.runs)}"),
-            *(
-                mean_cell(one and one.mean(FIELD, name, scale=scale), digits)
-                for name, scale, digits in (("updates", 1, 0), ("bleu", 1, 1), ("off_target", 100, 1))
-            ),
-            _difference(reached[0], one),
-        ]
-        for system, one in zip(systems, reached, strict=True)
-    ]
-    header = cells("System", "Seeds", "Updates", "Zero-shot BLEU", "Off-target %", f"From {systems[0].name}")
-    caption = (
-        f"Zero-shot directions on {dataset} where supervised BLEU is {levels[0]:.1f}, the lowest that a"
-        " training ends with; between checkpoints by interpolation. Seeds that begin above it are left out;"
-        " differences of BLEU with the 95% interval over seeds."
-    )
-    name = slug("equal_supervised", dataset)
-    return Table(name, caption, [header], rows, data=_data(reached, dataset))
+    derived, by_dataset = Measured(), defaultdict(list)
+    for training in trainings_in(measured):
+        by_dataset[training.dataset].append(training)
+    for dataset, trainings in by_dataset.items():
+        bleu: dict[str, list[float]] = {training.system: [] for training in trainings}
+        for training, reached in zip(trainings, at_equal_supervised(trainings), strict=True):
+            if reached:
+                system = {"name": training.system, "seed": training.seed}
+                derived.add({"system": system, "dataset": dataset}, numbers(asdict(reached)))
+                bleu[training.system] += [] if reached.bleu is None else [reached.bleu]
+        first, *others = bleu
+        for system in others:
+            if bleu[first] and bleu[system]:
+                run = {"system": {"name": f"{system} from {first}"}, "dataset": dataset}
+                derived.add(run, numbers(_difference(bleu[first], bleu[system])))
+    return derived
 
 
-def _at_one_level(systems: Sequence[System]) -> list[System]:
-    """The systems with what is theirs at the level of all of them, whatever files they are in."""
-    runs = [run for system in systems for run in system.runs]
-    found = iter(at_equal_supervised([run.record for run in runs]))
-    return [
-        replace(
-            system, runs=tuple(replace(run, record={**run.record, FIELD: next(found)}) for run in system.runs)
-        )
-        for system in systems
-    ]
-
-
-def _difference(first: System | None, system: System | None) -> Cell:
+def _difference(first: list[float], system: list[float]) -> dict[str, float]:
     """Of zero-shot BLEU; with an interval from two seeds of both on."""
-    values = [
-        [value for value in one.values(FIELD, "bleu") if value is not None] if one else []
-        for one in (first, system)
-    ]
-    if first is system or not all(values):
-        return cell(UNKNOWN)
-    means = MeanStd.of(values[1]).mean - MeanStd.of(values[0]).mean
-    if min(map(len, values)) < 2:
-        return cell(f"{means:+.1f}", value=means)
-    estimate = difference([(1, np.array(values[1])), (-1, np.array(values[0]))])
-    low, high = estimate.interval(0.05)
-    return cell(f"{means:+.1f} [{low:+.1f}, {high:+.1f}]", value=means)
-
-
-def _data(systems: Sequence[System | None], dataset: str) -> list[list]:
-    rows = [
-        [
-            dataset,
-            system.name,
-            seed,
-            *(run[FIELD][name] for name in ("supervised", "updates", "bleu", "off_target")),
-        ]
-        for system in systems
-        if system
-        for seed, run in system.labelled()
-    ]
-    return tidy(["dataset", "system", "seed", "supervised", "updates", "bleu", "off_target"], rows)
+    found = {DIFFERENCE: fmean(system) - fmean(first)}
+    if min(len(first), len(system)) > 1:
+        estimate = difference([(1, np.array(system)), (-1, np.array(first))])
+        found[low(DIFFERENCE)], found[high(DIFFERENCE)] = estimate.interval(0.05)
+    return found

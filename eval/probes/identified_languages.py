@@ -3,102 +3,122 @@
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from command_line.errors import at
+from command_line.measurements import numbers
 from data_prep.language_identification import EMPTY, NO_LETTERS, default_identifier, identifier_label
 from eval.results.files import split_direction
-from eval.scoring.off_target import by_number, intended
+from eval.scoring.off_target import Intended, by_number, intended, names_of_labels
 from eval.scoring.test_sets import DirectionFiles
 
 PLACES = ("source", "english", "empty", "other", "no_letters")
 
 
-def confusion_of(files: DirectionFiles, languages: Iterable[str], worst: int) -> dict:
+@dataclass(frozen=True)
+class Identified:
     """Languages of the hypotheses and of the references of one direction.
 
-    Args:
-        languages: all of the test set.
-
-    Returns:
-        "identified", "identified_references": lines per language; "off_target" and "identifier_error": the
-        shares of them that are not in the intended language (None if the identifier cannot tell: "note" says
-        why); "off_target_as": off-target lines in the source language, in English, without text, without
-        letters, in others; "worst": the worst lines.
-    """
-    identifier = default_identifier()
-    texts = files.read()
-    source, target = split_direction(files.direction)
-    goal = intended((source, target), languages)
-    found = identifier.identify_with_confidence(texts[0])
-    expected = identifier.identify(texts[2])
-    counts, reference_counts = Counter(language for language, _ in found), Counter(expected)
-    if counts[EMPTY]:
-        number = [language for language, _ in found].index(EMPTY) + 1
-        print(
-            f"warning: {at(files.hypothesis, number)}: empty, as are {counts[EMPTY]} of {len(found)} lines;"
-            " they count as off-target",
-            file=sys.stderr,
-        )
-    labels = [language for language, _ in found]
-    known = goal.label is not None
-    missed = [
-        label for label, reference in zip(labels, expected, strict=True) if not goal.is_met(label, reference)
-    ]
-    return {
-        "intended": target,
-        "note": goal.note,
-        "lines": len(found),
-        "off_target": goal.rate(labels, expected),
-        "identifier_error": goal.rate(expected, expected),
-        "identified": by_number(counts),
-        "identified_references": by_number(reference_counts),
-        "off_target_as": _places(missed, identifier_label(source)) if known else None,
-        "worst": worst_lines(texts, found, expected, goal)[:worst] if known else [],
-    }
-
-
-def worst_lines(texts, found, expected: list[str], goal) -> list[dict]:
-    """All off-target lines, the worst first, those without letters and empty ones last.
-
-    Args:
+    Attributes:
+        goal: what is asked of the direction.
+        names: the identifier's label -> what the test set calls that language.
         texts: hypotheses, sources, references.
-        found: language and confidence of the hypotheses.
-        expected: languages of the references.
-        goal: the `eval.scoring.off_target.Intended` of the direction.
+        hypotheses: language and confidence of every line.
+        references: language of every line.
+        source: the identifier's label for the source language.
     """
-    lines = [
-        {
-            "line": number,
-            "identified": language,
-            "confidence": round(confidence, 4),
-            "identified_reference": reference_language,
-            "source": source,
-            "reference": reference,
-            "hypothesis": hypothesis,
+
+    goal: Intended
+    names: dict[str, str]
+    texts: tuple[list[str], ...]
+    hypotheses: list[tuple[str, float]]
+    references: list[str]
+    source: str | None
+
+    @classmethod
+    def of(cls, files: DirectionFiles, languages: Iterable[str]) -> "Identified":
+        """Identify the lines; says so where hypotheses are empty.
+
+        Args:
+            languages: all of the test set.
+        """
+        identifier, texts = default_identifier(), files.read()
+        source, target = split_direction(files.direction)
+        hypotheses = identifier.identify_with_confidence(texts[0])
+        labels = [language for language, _ in hypotheses]
+        if EMPTY in labels:
+            print(
+                f"warning: {at(files.hypothesis, labels.index(EMPTY) + 1)}: empty, as are"
+                f" {labels.count(EMPTY)} of {len(labels)} lines; they count as off-target",
+                file=sys.stderr,
+            )
+        goal = intended((source, target), languages)
+        references = identifier.identify(texts[2])
+        return cls(goal, names_of_labels(languages), texts, hypotheses, references, identifier_label(source))
+
+    @property
+    def labels(self) -> list[str]:
+        return [language for language, _ in self.hypotheses]
+
+    @property
+    def rows(self) -> list[dict]:
+        """Lines, and how many of the hypotheses and of the references are "identified" as which language; the
+        shares of them that are not in the intended language ("off_target", "identifier_error"), and of lines
+        that are off-target in the source language, in English, without text, without letters, in others.
+        Without shares where the identifier cannot tell.
+        """
+        rows = numbers({"lines": len(self.labels)})
+        counted = (("identified", self.labels), ("identified_reference", self.references))
+        for measure, labels in counted:
+            for language, count in by_number(Counter(labels)).items():
+                rows += numbers({measure: count}, part=language)
+        if self.goal.label is None:
+            return rows
+        rates = {
+            "off_target": self.goal.rate(self.labels, self.references),
+            "identifier_error": self.goal.rate(self.references, self.references),
         }
-        for number, (hypothesis, source, reference), (language, confidence), reference_language in zip(
-            range(1, len(found) + 1), zip(*texts, strict=True), found, expected, strict=True
-        )
-        if not goal.is_met(language, reference_language)
-    ]
-    without_language = {NO_LETTERS: 1, EMPTY: 2}
+        missed = [
+            label
+            for label, reference in zip(self.labels, self.references, strict=True)
+            if not self.goal.is_met(label, reference)
+        ]
+        shares = {f"off_target_{place}": n / len(self.labels) for place, n in self._places(missed).items()}
+        return [*rows, *numbers(rates | shares)]
 
-    def order(one: dict) -> tuple:
-        reference_is_elsewhere = one["identified_reference"] != goal.label
-        return without_language.get(one["identified"], 0), reference_is_elsewhere, -one["confidence"]
+    def _places(self, missed: list[str]) -> dict[str, int]:
+        """Off-target lines by where they are; English where it is the source counts as the source."""
+        names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", self.source: "source"}
+        places = dict.fromkeys(PLACES, 0)
+        for label in missed:
+            places[names.get(label, "other")] += 1
+        return places
 
-    return sorted(lines, key=order)
+    @property
+    def worst_lines(self) -> list[dict]:
+        """All off-target lines, the worst first, those without letters and empty ones last."""
+        if self.goal.label is None:
+            return []
+        found = [
+            (self._order(*identified, reference), number)
+            for number, (identified, reference) in enumerate(
+                zip(self.hypotheses, self.references, strict=True)
+            )
+            if not self.goal.is_met(identified[0], reference)
+        ]
+        return [self._example(number) for _, number in sorted(found)]
 
+    def _order(self, language: str, confidence: float, reference: str) -> tuple:
+        without_language = {NO_LETTERS: 1, EMPTY: 2}
+        return without_language.get(language, 0), reference != self.goal.label, -round(confidence, 4)
 
-def _places(missed: list[str], source: str | None) -> dict[str, int]:
-    """Off-target lines by where they are; English where it is the source counts as the source.
-
-    Args:
-        missed: the identifier's answers to the off-target lines.
-        source: its label for the source language.
-    """
-    names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", source: "source"}
-    places = dict.fromkeys(PLACES, 0)
-    for label in missed:
-        places[names.get(label, "other")] += 1
-    return places
+    def _example(self, number: int) -> dict:
+        (language, confidence), reference = self.hypotheses[number], self.references[number]
+        texts = zip(("hypothesis", "source", "reference"), self.texts, strict=True)
+        return {
+            "line": number + 1,
+            "identified": self.names.get(language, language),
+            "confidence": round(confidence, 4),
+            "identified_reference": self.names.get(reference, reference),
+            **{name: lines[number] for name, lines in texts},
+        }

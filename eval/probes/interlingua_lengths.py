@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from command_line.errors import InputError
+from command_line.measurements import numbers
 from command_line.progress import progress
 from data_prep.bleu import bleu_metric
 from data_prep.formats.sentences import load_pair, with_data
@@ -32,8 +33,8 @@ class GivenLengths(BatchField):
         return {"interlingua_lengths": torch.tensor(lengths)}
 
 
-def predictions(decoder, loaded, options) -> dict[str, dict]:
-    """The columns of Table 7.5 by source language.
+def predictions(decoder, loaded, options) -> list[dict]:
+    """Rows of the columns of Table 7.5: numbers of every source language.
 
     Args:
         decoder: searches as the options say, perhaps with several lengths per sentence.
@@ -53,13 +54,15 @@ def predictions(decoder, loaded, options) -> dict[str, dict]:
     check_samples(options.samples, len(directions), LEVEL)
     forced = build_decoder(loaded, options.decoding)
     found = {direction[0]: of_direction(decoder, forced, options, direction) for direction in directions}
-    adjusted = holm([entry["p_value"] for entry in found.values()])
-    for entry, p_value in zip(found.values(), adjusted, strict=True):
-        entry["adjusted_p_value"] = p_value
-    return found
+    adjusted, rows = holm([values["p_value"] for values in found.values()]), []
+    for (language, values), p_value in zip(found.items(), adjusted, strict=True):
+        is_better = p_value <= LEVEL and values["bleu_gold"] > values["bleu_predicted"]
+        tested = {"adjusted_p_value": p_value, "gold_is_better": is_better}
+        rows += numbers(values | tested, part=language)
+    return rows
 
 
-def of_direction(decoder, forced, options, direction) -> dict:
+def of_direction(decoder, forced, options, direction) -> dict[str, float]:
     """The numbers of one language."""
     task = decoder.task
     part = load_sources(task, options.model.data, options.split, direction, options.max_lines)
@@ -76,11 +79,9 @@ def of_direction(decoder, forced, options, direction) -> dict:
         found, rows = surface_scores(bleu, lines, sources, references)
         statistics[name] = {"": [rows["bleu"]]}
         scores[f"bleu_{name}"] = found["bleu"]
-        scores["bleu_signature"] = found["bleu_signature"]
     test = PairedTest(options.samples)
     result = test("bleu", statistics["predicted"], statistics["gold"], {"": [""]})[""]
     return {
-        "direction": "-".join(direction),
         "lines": len(part),
         "accuracy": float((predicted == gold).mean()),
         "absolute_error": float(np.abs(predicted - gold).mean()),

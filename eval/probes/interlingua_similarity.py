@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from command_line.errors import InputError
+from command_line.measurements import numbers
 from command_line.progress import progress
 from data_prep.formats.directions import Direction
 from data_prep.formats.sentences import load_pair, with_data
@@ -15,25 +16,23 @@ from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDat
 from fairseq_ext.losses.interlingua_alignment import misalignment
 
 
-def similarities(decoder, options) -> dict[str, dict]:
-    """Mean cosine per pair of languages, and the same for sentences that do not belong together.
+def similarities(decoder, options) -> list[dict]:
+    """Rows of the mean cosine per pair of languages, and of that of sentences that do not belong together.
 
     Raises:
         InputError: there is no set of any pair.
     """
     languages = decoder.task.tags.languages
-    found = {}
-    for pair in with_data(options.model.data, options.split, combinations(sorted(languages), 2)):
-        found["-".join(pair)] = of_pair(decoder, options, pair)
-    if not found:
+    pairs = with_data(options.model.data, options.split, combinations(sorted(languages), 2))
+    if not pairs:
         raise InputError(
             f"{options.model.data}: no {options.split} set of any pair of {', '.join(languages)}"
         )
-    return found
+    return [row for pair in pairs for row in of_pair(decoder, options, pair)]
 
 
 @torch.no_grad()
-def of_pair(decoder, options, pair: Direction) -> dict:
+def of_pair(decoder, options, pair: Direction) -> list[dict]:
     """Both sentences get the length that the first has at inference; the centric language comes first.
 
     A sentence is compared with its translation and, for the similarity by chance, with the next translation
@@ -57,12 +56,8 @@ def of_pair(decoder, options, pair: Direction) -> dict:
             next_padding = padding | padding.roll(1, dims=0)
             others.append(1 - misalignment(h, h_mirror.roll(1, dims=1), next_padding))
     supervised = {direction, direction[::-1]} <= set(task.supervised)
-    return {
-        "kind": "supervised" if supervised else "zero-shot",
-        "lines": len(fitting),
-        "cosine": _mean(own),
-        "cosine_by_chance": _mean(others),
-    }
+    values = {"lines": len(fitting), "cosine": _mean(own), "cosine_by_chance": _mean(others)}
+    return numbers(values, kind="supervised" if supervised else "zero-shot", direction="-".join(pair))
 
 
 def _mean(parts: list[torch.Tensor]) -> float | None:

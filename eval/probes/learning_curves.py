@@ -16,35 +16,26 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.probes import equal_supervised
-from eval.probes.llr import QUESTIONS
-from eval.reporting.exhibits import Figure, Section, Table, cells, mean_cell, number_cell, slug, tidy
-from eval.reporting.plots import lines
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
 from eval.results.system_pairs import check_equal
-from eval.results.systems import MeanStd, Run, System, by_dataset, check_one_training
+from eval.results.systems import Run, check_one_training
 from eval.scoring.significance import holm
 
 KIND = "learning-curves"
+ACCURACY = "accuracy"  # of layer-wise language recognition
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("split", "sentences", "protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
+RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
 RECOGNIZED_WITH += ("batch_size",)
 FEWEST = 3  # points: through two there is always a line
 KINDS = ("zero-shot", "supervised")
-MEASURES = {"bleu": ("BLEU", 1), "off_target": ("off-target %", 100)}  # title, and factor for people
+MEASURES = ("bleu", "off_target")
 POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each system"}
-NOTES = [
-    "Checkpoints of the same trainings on one set. r: Pearson's correlation of the accuracy of layer-wise"
-    " language recognition in zero-shot directions with zero-shot BLEU. Its classifiers learn from the"
-    " validation set and are tested on the set that its own result names, usually the test set; BLEU is of"
-    " the set of the curves. p: two-sided, corrected by Holm over the table, of means over seeds of last"
-    " checkpoints only, since neither checkpoints of one training nor seeds of one system are independent."
-]
 
 
 @dataclass(frozen=True)
@@ -82,16 +73,20 @@ def main(args) -> None:
     publish(KIND, options, inputs, lambda: measure(options), args)
 
 
-def measure(options: Options) -> dict:
-    """One run per training, and the correlations."""
+def measure(options: Options) -> Measured:
+    """One run per training."""
     trainings = trainings_of(options.scores)
     recognized = recognition(options.llr)
     known = {checkpoint_of(one) for checkpoints in trainings.values() for one in checkpoints.values()}
     if unused := set(recognized) - known:
-        path = recognized[min(unused)]["path"]
+        path, _ = recognized[min(unused)]
         raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
-    runs = [run(dict(sorted(checkpoints.items())), recognized) for checkpoints in trainings.values()]
-    return {"runs": runs, "correlations": correlations(runs)}
+    measured = Measured()
+    for checkpoints in trainings.values():
+        first = next(iter(checkpoints.values()))
+        run = {"dataset": first.dataset, "split": first.record["split"]}
+        measured.add({"system": first.system | {"name": first.name}} | run, curves(checkpoints, recognized))
+    return measured
 
 
 def trainings_of(folders: Iterable[Path]) -> dict[tuple, dict[int, Scores]]:
@@ -133,85 +128,136 @@ def checkpoint_of(scores: Scores) -> str:
     return field(scores.record, "checkpoint.sha256", str, scores.path)
 
 
-def recognition(folders: Iterable[Path]) -> dict[str, dict]:
-    """SHA-256 of a checkpoint -> "path" of the result file, and "zero-shot" accuracies: question -> layer ->
-    mean over classifiers.
+def recognition(folders: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
+    """SHA-256 of a checkpoint -> its result file; and (question, layer) -> accuracy in zero-shot directions,
+    the mean over these and over classifiers.
 
     Raises:
         InputError: two are of one checkpoint, or were measured in different ways.
     """
-    found, first = {}, {}
+    from eval.measurements import rows_of  # with pandas: not before it is needed
+
+    recognized, first = {}, {}
     results = ResultSet.load((result_file(folder, LLR_FILE) for folder in folders), ["llr"])
     for path, record in results.of_kind("llr"):
-        for one in record["runs"]:
-            run = Run(path, one)  # other data sets have other numbers of sentences
+        for number, one in enumerate(record["runs"]):
+            run = Run(path, one, record, number)
+            # Other data sets have other numbers of sentences.
             check_recognized_alike(first.setdefault(run.dataset, run), run)
-            accuracy = {
-                question: {layer: float(np.mean(values)) for layer, values in layers.items() if values}
-                for question, layers in one["averages"].get("zero-shot", {}).items()
-                if question in QUESTIONS  # beside them: how many directions are averaged
-            }
+            rows = rows_of(run)
+            rows = rows[(rows.kind == "zero-shot") & (rows.measure == ACCURACY)]
             checkpoint = field(one, "checkpoint.sha256", str, path)
-            if known := found.get(checkpoint):
-                raise InputError(f"{path} and {known['path']}: both are of one checkpoint; give one")
-            found[checkpoint] = {"path": str(path), "zero-shot": accuracy}
-    return found
+            if checkpoint in recognized:
+                other, _ = recognized[checkpoint]
+                raise InputError(f"{path} and {other}: both are of one checkpoint; give one")
+            recognized[checkpoint] = path, rows.groupby(["part", "layer"]).value.mean().to_dict()
+    return recognized
 
 
 def check_recognized_alike(first: Run, run: Run) -> None:
     """Accuracies that are correlated together are of one protocol and of the same tokens."""
-    for name in ("tokens", "forced", "split"):
+    for name in ("tokens", "forced", "split", "train_split", "train_sentences"):
         check_equal(name, first, run, first.value(name), run.value(name))
     for name in RECOGNIZED_WITH:
         values = [one.value("training", name) for one in (first, run)]
         check_equal(f"training.{name}", first, run, *values)
 
 
-def run(checkpoints: dict[int, Scores], recognized: dict[str, dict]) -> dict:
-    """One training.
+def curves(checkpoints: dict[int, Scores], recognized: dict[str, tuple[Path, dict]]) -> list[dict]:
+    """The rows of one training, checkpoint by checkpoint.
 
     Args:
-        checkpoints: by their updates, in order.
+        recognized: as `recognition` returns it.
     """
-    first, every = next(iter(checkpoints.values())), list(checkpoints.values())
-    known = [recognized.get(checkpoint_of(one), {}).get("zero-shot", {}) for one in every]
-    layers = {(question, layer) for one in known for question in one for layer in one[question]}
-    llr: dict[str, dict[str, list]] = defaultdict(dict)
-    for question, layer in sorted(layers):
-        llr[question][layer] = [one.get(question, {}).get(layer) for one in known]
-    return {
-        "system": first.system | {"name": first.name},
-        "dataset": first.dataset,
-        "split": first.record["split"],
-        "updates": list(checkpoints),
-        "averages": {
-            kind: {measure: [one.value("averages", kind, measure) for one in every] for measure in MEASURES}
-            for kind in KINDS
-        },
-        "llr": llr,
-    }
+    rows = []
+    for update, scores in sorted(checkpoints.items()):
+        for kind in KINDS:
+            averages = {measure: scores.value("averages", kind, measure) for measure in MEASURES}
+            rows += numbers(averages, kind=kind, update=update)
+        _, accuracies = recognized.get(checkpoint_of(scores), (None, {}))
+        for (question, layer), accuracy in accuracies.items():
+            place = {"kind": "zero-shot", "part": question, "layer": layer, "update": update}
+            rows += numbers({ACCURACY: accuracy}, **place)
+    return rows
 
 
-def correlations(runs: list[dict]) -> list[dict]:
+# --- derived of the curves of all files
+
+
+@dataclass(frozen=True)
+class Training:
+    """The curves of one training, over its updates in order; None where there is no number.
+
+    Attributes:
+        scores: kind of directions and measure -> curve.
+        accuracy: question and layer -> curve of layer-wise language recognition in zero-shot directions.
+    """
+
+    system: str
+    seed: int | None
+    dataset: str
+    updates: list[int]
+    scores: dict[tuple[str, str], list[float | None]]
+    accuracy: dict[tuple[str, str], list[float | None]]
+
+
+def trainings_in(measured) -> list[Training]:
+    """The curves that the rows of learning curves (`Measurements`) hold."""
+    return [_training(rows) for _, rows in measured.rows.groupby("run", sort=False)]
+
+
+def _training(rows) -> Training:
+    updates = sorted(rows["update"].unique())
+
+    def by_place(chosen, *columns: str) -> dict:
+        return {
+            place: [dict(zip(curve["update"], curve.value, strict=True)).get(update) for update in updates]
+            for place, curve in chosen.groupby([*columns])
+        }
+
+    recognized = rows.measure == ACCURACY
+    first = rows.iloc[0]
+    return Training(
+        system=first.system,
+        seed=first.seed if first.seed == first.seed else None,  # not NaN
+        dataset=first.dataset,
+        updates=[int(update) for update in updates],
+        scores=by_place(rows[~recognized], "kind", "measure"),
+        accuracy=by_place(rows[recognized], "part", "layer"),
+    )
+
+
+def llr_and_bleu(measured) -> Measured:
+    """The correlations of all curves (`Measurements`): a run for each choice of points on each dataset."""
+    rows: dict[tuple[str, str], list[dict]] = defaultdict(list)
+    for one in correlations(trainings_in(measured)):
+        of = {"n": one["n"], "r": one["r"], "p_value": one["p_value"]}
+        rows[one["dataset"], one["points"]] += numbers(of, part=one["question"], layer=one["layer"])
+    derived = Measured()
+    for (dataset, which), of_points in rows.items():
+        derived.add({"system": {"name": POINTS[which]}, "dataset": dataset}, of_points)
+    return derived
+
+
+def correlations(trainings: list[Training]) -> list[dict]:
     """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
-    same.
+    same; p-values corrected by Holm over all.
     """
     found = []
-    for dataset in dict.fromkeys(one["dataset"] for one in runs):
-        found += _correlations(dataset, [one for one in runs if one["dataset"] == dataset])
+    for dataset in dict.fromkeys(one.dataset for one in trainings):
+        found += _correlations(dataset, [one for one in trainings if one.dataset == dataset])
     tested = [one for one in found if one["p_value"] is not None]
     for one, corrected in zip(tested, holm([one["p_value"] for one in tested]), strict=True):
         one["p_value"] = corrected
     return found
 
 
-def _correlations(dataset: str, runs: list[dict]) -> list[dict]:
+def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
     from scipy.stats import pearsonr
 
-    layers = {(question, layer) for one in runs for question in one["llr"] for layer in one["llr"][question]}
     found = []
-    for question, layer in sorted(layers):
-        every = [(one["system"]["name"], points(one, question, layer)) for one in runs]
+    for question, layer in sorted({place for one in trainings for place in one.accuracy}):
+        every = [(one.system, points(one, question, layer)) for one in trainings]
         chosen = {
             "all": [pair for _, pairs in every for pair in pairs if None not in pair],
             "last": last_of_systems(every),
@@ -247,81 +293,8 @@ def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> l
     return [tuple(np.mean(pairs, axis=0)) for pairs in by_system.values() if pairs]
 
 
-def points(run: dict, question: str, layer: str) -> list[tuple[float | None, float | None]]:
+def points(training: Training, question: str, layer: str) -> list[tuple[float | None, float | None]]:
     """(accuracy, zero-shot BLEU) of the checkpoints in their order; None for what is not known."""
-    accuracy = run["llr"].get(question, {}).get(layer, [])
-    return list(zip(accuracy, run["averages"]["zero-shot"]["bleu"], strict=False))
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    systems = by_dataset(results.probed(KIND)).items()
-    parts = [curves(found, kind, dataset) for dataset, found in systems for kind in KINDS]
-    parts += [equal_supervised.table(found, dataset) for dataset, found in systems]
-    # of the trainings of all files together, as these tables compare them
-    found = correlations([run for _, members in systems for one in members for run in one.records])
-    parts.append(correlation_table(found) if found else None)
-    return Section("Learning curves", [part for part in parts if part], NOTES)
-
-
-def curves(systems: list[System], kind: str, dataset: str) -> Figure | None:
-    """BLEU and off-target rate over the updates, a curve per system; None without directions of the kind."""
-    runs = [run for system in systems for run in system.records]
-    if not any(value is not None for run in runs for value in run["averages"][kind]["bleu"]):
-        return None
-    updates = sorted({update for run in runs for update in run["updates"]})
-    panels = {
-        title: {
-            system.name: [at(system, kind, one, update, scale) for update in updates] for system in systems
-        }
-        for one, (title, scale) in MEASURES.items()
-    }
-    rows = [
-        [
-            *cells(title, system.name, len(system.runs)),
-            *(mean_cell(value, 1) for value in series[system.name]),
-        ]
-        for title, series in panels.items()
-        for system in systems
-    ]
-    name = slug("learning_curves", kind, dataset)
-    caption = f"{kind.capitalize()} directions on {dataset} over the updates; bands: deviation over seeds."
-    header, rules = [cells("", "System", "Seeds", *updates)], frozenset({len(systems)})
-    table = Table(name, caption, header, rows, rules, data(systems, kind, dataset), folded=True)
-    return Figure(name, caption, lines([str(update) for update in updates], panels, "BLEU, %"), table)
-
-
-def at(system: System, kind: str, measure: str, update: int, scale: float) -> MeanStd | None:
-    """Mean over the runs; None where one was not measured."""
-    runs = [dict(zip(run["updates"], run["averages"][kind][measure], strict=True)) for run in system.records]
-    found = MeanStd.of(run.get(update) for run in runs)
-    return found and found.scaled(scale)
-
-
-def data(systems: list[System], kind: str, dataset: str) -> list[list]:
-    """One row per system, seed and checkpoint; rates from 0 to 1."""
-    rows = [
-        [dataset, run["split"], kind, system.name, seed, update]
-        + [run["averages"][kind][measure][number] for measure in MEASURES]
-        for system in systems
-        for seed, run in system.labelled()
-        for number, update in enumerate(run["updates"])
-    ]
-    return tidy(["dataset", "split", "kind", "system", "seed", "updates", *MEASURES], rows)
-
-
-def correlation_table(correlations: list[dict]) -> Table:
-    caption = "Correlation of layer-wise language recognition in zero-shot directions with zero-shot BLEU."
-    rows = [
-        [
-            *cells(one["dataset"], one["question"], one["layer"], POINTS[one["points"]], one["n"]),
-            number_cell(one["r"], ".2f"),
-            number_cell(one["p_value"], ".3f"),
-        ]
-        for one in correlations
-    ]
-    return Table(
-        "llr_and_bleu", caption, [cells("Dataset", "Language", "Layer", "Points", "n", "r", "p")], rows
-    )
+    unknown = [None] * len(training.updates)
+    accuracy = training.accuracy.get((question, layer), unknown)
+    return list(zip(accuracy, training.scores.get(("zero-shot", "bleu"), unknown), strict=True))

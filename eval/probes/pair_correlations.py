@@ -61,8 +61,8 @@ def correlation(points: Mapping[str, dict], within_kinds: bool = False) -> dict:
     groups = _groups(points, within_kinds)
     r = float(_weighted(_changes(points), np.ones((1, len(points))), groups)[0])
     if math.isnan(r):
-        names = ("r", "p_value", "low", "high", "language_low", "language_high")
-        return {"n": len(points), **dict.fromkeys(names)}
+        names = ("r", "p_value", "r_low", "r_high", "r_language_low", "r_language_high")
+        return {"pairs": len(points), **dict.fromkeys(names)}
     r = min(max(r, -1.0), 1.0)  # rounding may go beyond
     units = len(points) - len(groups) + 1  # a mean that is removed costs as much as a point
     freedom = units - 2
@@ -70,8 +70,8 @@ def correlation(points: Mapping[str, dict], within_kinds: bool = False) -> dict:
     low, high = Correlation(r, units).interval(LEVEL) if units > 3 else (None, None)
     drawn = languages_drawn(points, within_kinds)
     return {
-        "n": len(points), "r": r, "p_value": float(p_value), "low": low, "high": high,
-        "language_low": drawn and drawn[0], "language_high": drawn and drawn[1],
+        "pairs": len(points), "r": r, "p_value": float(p_value), "r_low": low, "r_high": high,
+        "r_language_low": drawn and drawn[0], "r_language_high": drawn and drawn[1],
     }  # fmt: skip
 
 

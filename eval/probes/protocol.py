@@ -1,7 +1,7 @@
 """How the classifiers of layer-wise language recognition are trained, and how that is written in a table."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from command_line import options as types
@@ -52,6 +52,17 @@ class Protocol:
                     f" --protocol {' or '.join(others)}"
                 )
         return replace(protocol, **given)
+
+    @property
+    def variant(self) -> str:
+        """What sets it apart from the default one, for the name of its curve; "" for nothing."""
+        default = PROTOCOLS[self.name]
+        others = [
+            words.format(_written(getattr(self, setting)))
+            for setting, words in WORDS.items()
+            if getattr(self, setting) != getattr(default, setting)
+        ]
+        return ", ".join(["", *NAMES[self.name], *others])
 
     def record(self) -> dict:
         """For the result file, with "protocol" for the name, without the seeds."""
@@ -135,42 +146,23 @@ def default_of(setting: str) -> str:
     )
 
 
-def variant(training: Mapping, path) -> str:
-    """What sets the protocol of a run apart from the default one, for the name of its curve; "" for nothing.
+def _written(setting) -> str:
+    return ",".join(f"{value:g}" for value in setting) if isinstance(setting, tuple) else str(setting)
+
+
+def unconverged(rows: Iterable[Mapping]) -> str:
+    """Which classifiers of a run have not converged, in words; "" if all have.
 
     Args:
-        training: of the run.
-
-    Raises:
-        InputError: a protocol that this version does not know.
+        rows: of the run.
     """
-    name = training.get("protocol")
-    if name not in PROTOCOLS:
-        raise InputError(
-            f"{path}: found the protocol {name!r}, expected {', '.join(PROTOCOLS)}; run `eval probe llr`"
-            " again"
-        )
-    settings = PROTOCOLS[name].record()
-    others = [
-        words.format(_written(training.get(key)))
-        for key, words in WORDS.items()
-        if training.get(key) != settings.get(key)
-    ]
-    return ", ".join(["", *NAMES[name], *others])
-
-
-def _written(setting) -> str:
-    return ",".join(f"{value:g}" for value in setting) if isinstance(setting, list) else str(setting)
-
-
-def unconverged(classifiers: Mapping[str, Mapping]) -> str:
-    """Which classifiers of a run have not converged, in words; "" if all have."""
-    every = [
-        one for layers in classifiers.values() for course in layers.values() for one in course["converged"]
-    ]
-    missing = {
-        question: [name for name, course in layers.items() if not all(course["converged"])]
-        for question, layers in classifiers.items()
-    }
-    named = "; ".join(f"{question}: {', '.join(names)}" for question, names in missing.items() if names)
-    return f"{every.count(False)} of {len(every)} classifiers have not converged ({named})" if named else ""
+    every = [row for row in rows if row["measure"] == "converged"]
+    missing: dict[str, list[str]] = {}
+    for row in every:
+        if not row["value"]:
+            missing.setdefault(row["part"], []).append(row["layer"])
+    count = sum(map(len, missing.values()))
+    named = "; ".join(
+        f"{question}: {', '.join(dict.fromkeys(layers))}" for question, layers in missing.items()
+    )
+    return f"{count} of {len(every)} classifiers have not converged ({named})" if count else ""

@@ -1,29 +1,38 @@
 """Layer-wise language recognition on one store of states (thesis 8.2.3): training, test, and their record."""
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 import torch
 
 from command_line.errors import InputError
+from command_line.measurements import numbers
 from command_line.progress import progress
 from data_prep.formats.directions import Direction
 from eval.probes.classifiers import LinearClassifiers, Trained, train
+from eval.probes.parallel import describe
 from eval.probes.protocol import unconverged
 from eval.probes.store import SIDES, StatePart, StateStore
 from eval.probes.training_set import UNKNOWN, Labels, TrainingSet, kept_tokens
 
 BLOCK = 2048  # tokens that are tested at once
 KINDS = ("supervised", "zero-shot")
+TRAINING = "training"
 
 
-def recognize(folder, options) -> dict:
-    """LLR of one store: one run of llr.json. Warns of classifiers that have not converged.
+def recognize(folder, options) -> tuple[dict, list[dict]]:
+    """LLR of one store. Warns of classifiers that have not converged.
 
     Args:
         folder: of the store.
         options: `eval.probes.llr.Options`.
+
+    Returns:
+        The run, and its rows. In these `part` is the question, `repeat` the seed of a classifier. Of kind
+        "training" is what holds for the tokens that the classifiers were trained on.
 
     Raises:
         InputError: a set without states or without tokens, or one language only.
@@ -37,151 +46,155 @@ def recognize(folder, options) -> dict:
     classes = [len(languages) for languages in labels.languages.values()]
     trained = {side: train(one, classes, protocol, f"train {side}") for side, one in sets.items()}
     tested = {side: recognized(store, options, side, one.classifiers) for side, one in trained.items()}
-    run = run_record(store, options, labels, sets, trained, tested)
-    if missing := unconverged(run["classifiers"]):
-        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
-    return run
-
-
-def run_record(
-    store: StateStore,
-    options,
-    labels: Labels,
-    sets: Mapping[str, TrainingSet],
-    trained: Mapping[str, Trained],
-    tested: Mapping,
-) -> dict:
-    """The run of one store, as the result file has it.
-
-    Args:
-        sets, trained: per side.
-        tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.
-
-    Returns:
-        "layers" per side; "directions" with "accuracy" (question -> layer -> one number per seed; null where
-        no training direction has the language); "averages", unweighted means over the directions of a kind;
-        "classifiers", how training went, as `courses` has it;
-        "chance" (1 / classes) and "majority" (always the most frequent class of the training tokens).
-    """
     layers = {side: getattr(store, f"{side}_layers") for side in sets}
-    first = next(iter(sets))
-    directions = {
-        "-".join(direction): {
-            "kind": "supervised" if direction in store.supervised else "zero-shot",
-            "lines": len(getattr(store, first)(options.test_split, direction)),
-            "texts_sha256": store.text_sha256(options.test_split, direction),
-            "tokens": {side: int(tested[side][direction][0][0, 0].sum()) for side in sets},
-            "accuracy": accuracies(direction, labels, layers, tested),
-        }
-        for direction in tested[first]
-    }
-    return {
-        "system": store.system,
-        "dataset": store.record["dataset"],
-        "checkpoint": store.record.get("checkpoint"),
-        "split": options.test_split,
-        "states": str(store.folder),
+    seeds = protocol.seeds or [None]
+    rows = [
+        *counts(store, options, sets, tested),
+        *accuracies(store, labels, layers, seeds, tested),
+        *courses(labels, layers, seeds, trained),
+        *baselines(store, labels, layers, sets, next(iter(tested.values()))),
+    ]
+    rows += means_over_layers(rows, layers)
+    run = describe(store, options.test_split) | {
         "forced": store.record["forced"],
         "tokens": options.tokens,
-        "seeds": list(options.chosen().seeds or []),
-        "training": {
-            "split": options.train_split,
-            "sentences": len(sets[first].sentences),
-            "tokens": {side: int(one.token_counts().sum()) for side, one in sets.items()},
-            **options.chosen().record(),
-        },
+        "train_split": options.train_split,
+        "train_sentences": len(next(iter(sets.values())).sentences),
+        "training": protocol.record(),
         "languages": labels.languages,
         "layers": layers,
-        "chance": {question: 1 / len(found) for question, found in labels.languages.items()},
-        "majority": majority(labels, sets, list(tested[first]), store),
-        "classifiers": courses(labels, layers, trained),
-        "averages": averages(directions, layers, labels),
-        "directions": directions,
     }
+    texts = {
+        "-".join(direction): store.text_sha256(options.test_split, direction)
+        for direction in store.directions(options.test_split)
+    }
+    run["texts"] = {name: text for name, text in texts.items() if text}
+    if missing := unconverged(rows):
+        print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
+        named = f"{store.system['name']} on {run['dataset']}, seed {store.system.get('seed')}"
+        run["notes"] = [f"Warning: {named}: {missing}. They say less than the states hold."]
+    return run, rows
 
 
-def courses(labels: Labels, layers: Mapping, trained: Mapping[str, Trained]) -> dict[str, dict]:
-    """question -> layer -> accuracy per token on the "training" and on the "held_out" part, "epochs",
-    "converged", "regularization" (C) and "gradient_norm": one of each per seed; null where the protocol has
-    none.
+def kind_of(store: StateStore, direction: Direction) -> str:
+    return "supervised" if direction in store.supervised else "zero-shot"
+
+
+def counts(store: StateStore, options, sets: Mapping[str, TrainingSet], tested: Mapping) -> list[dict]:
+    """The lines of every direction, and the tokens of every side, of training, too."""
+    rows = [
+        {"kind": TRAINING, "part": side, "measure": "tokens", "value": one.token_counts().sum()}
+        for side, one in sets.items()
+    ]
+    first = next(iter(sets))
+    for direction in tested[first]:
+        place = {"kind": kind_of(store, direction), "direction": "-".join(direction)}
+        lines = len(getattr(store, first)(options.test_split, direction))
+        rows += numbers({"lines": lines}, **place)
+        for side in sets:
+            rows += numbers({"tokens": tested[side][direction][0][0, 0].sum()}, **place, part=side)
+    return rows
+
+
+def accuracies(
+    store: StateStore, labels: Labels, layers: Mapping, seeds: Sequence[int | None], tested: Mapping
+) -> list[dict]:
+    """Accuracy per direction, question, layer and seed; none where no training direction has the language.
+
+    Args:
+        layers: names, per side.
+        tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.
     """
-    courses_by_question: dict = {}
+    rows = []
+    for direction in next(iter(tested.values())):
+        place = {"kind": kind_of(store, direction), "direction": "-".join(direction), "measure": "accuracy"}
+        for number, question in enumerate(labels.languages):
+            label = labels.label(question, direction)
+            for side, names in layers.items() if label != UNKNOWN else ():
+                answered = tested[side][direction][number].double()
+                right = (answered[:, :, label] / answered.sum(dim=2)).tolist()
+                rows += [
+                    place | {"part": question, "layer": layer, "repeat": seed, "value": value}
+                    for layer, values in zip(names, right, strict=True)
+                    for seed, value in zip(seeds, values, strict=True)
+                ]
+    return rows
+
+
+def courses(
+    labels: Labels, layers: Mapping, seeds: Sequence[int | None], trained: Mapping[str, Trained]
+) -> list[dict]:
+    """How training went, per question, layer and seed, as far as the protocol has it: "accuracy" per token of
+    what was trained on, and of the "held_out" part, "epochs", "converged", "regularization" (C), and
+    "gradient_norm".
+    """
+    rows = []
     for number, question in enumerate(labels.languages):
-        courses_by_question[question] = {}
         for side, names in layers.items():
             of_side = trained[side]
             values = {
-                "training": of_side.training_accuracy,
+                "accuracy": of_side.training_accuracy,
                 "held_out": of_side.held_out_accuracy,
                 "epochs": of_side.epochs,
                 "converged": of_side.converged,
                 "regularization": of_side.regularization,
                 "gradient_norm": of_side.gradient_norm,
             }
-            for row, name in enumerate(names):
-                courses_by_question[question][name] = {
-                    measure: None if value is None else value[row, :, number].tolist()
-                    for measure, value in values.items()
-                }
-    return courses_by_question
+            known = {measure: array[:, :, number] for measure, array in values.items() if array is not None}
+            for row, layer in enumerate(names):
+                for column, seed in enumerate(seeds):
+                    found = {measure: array[row, column] for measure, array in known.items()}
+                    rows += numbers(found, kind=TRAINING, part=question, layer=layer, repeat=seed)
+    return rows
 
 
-def accuracies(direction: Direction, labels: Labels, layers: Mapping, tested: Mapping) -> dict[str, dict]:
-    found = {}
-    for number, question in enumerate(labels.languages):
-        label = labels.label(question, direction)
-        found[question] = {}
-        for side, names in layers.items():
-            counts = tested[side][direction][number].double()
-            right = (counts[:, :, label] / counts.sum(dim=2)).tolist()
-            found[question] |= {
-                name: None if label == UNKNOWN else row for name, row in zip(names, right, strict=True)
-            }
-    return found
-
-
-def averages(directions: Mapping[str, Mapping], layers: Mapping, labels: Labels) -> dict[str, dict]:
-    """kind -> number of directions, and question -> layer -> mean over directions, one number per seed."""
-    found = {}
-    names = [name for side in layers.values() for name in side]
-    for kind in KINDS:
-        members = [entry["accuracy"] for entry in directions.values() if entry["kind"] == kind]
-        if not members:
-            continue
-        found[kind] = {"directions": len(members)}
-        for question in labels.languages:
-            known = [entry[question] for entry in members if entry[question][names[0]] is not None]
-            found[kind][question] = {
-                name: np.mean([one[name] for one in known], axis=0).tolist() if known else None
-                for name in names
-            }
-    return found
-
-
-def majority(labels: Labels, sets: Mapping[str, TrainingSet], tested: list[Direction], store) -> dict:
-    """question -> side -> the most frequent language of the training tokens, its share of them ("training"),
-    and what share of directions (as in `averages`, unweighted) would be right with it.
+def baselines(
+    store: StateStore,
+    labels: Labels,
+    layers: Mapping,
+    sets: Mapping[str, TrainingSet],
+    tested: Iterable[Direction],
+) -> list[dict]:
+    """What would be right by "chance" (one of the languages) and by "majority": always the most frequent
+    language of the training tokens of this side. Of training it is a share of tokens, else of directions.
     """
-    found: dict = {}
+    tested, rows = list(tested), []
     for number, (question, languages) in enumerate(labels.languages.items()):
-        found[question] = {}
         for side, one in sets.items():
             tokens = np.bincount(one.labels[:, number], weights=one.token_counts(), minlength=len(languages))
             best = int(tokens.argmax())
-            found[question][side] = {
-                "language": languages[best],
-                "training": float(tokens[best] / tokens.sum()),
-            }
+            majority = {TRAINING: tokens[best] / tokens.sum()}
             for kind in KINDS:
-                gold = [
-                    labels.label(question, direction)
-                    for direction in tested
-                    if (direction in store.supervised) == (kind == "supervised")
-                ]
+                gold = [labels.label(question, each) for each in tested if kind_of(store, each) == kind]
                 known = [label for label in gold if label != UNKNOWN]
                 if known:
-                    found[question][side][kind] = known.count(best) / len(known)
-    return found
+                    majority[kind] = known.count(best) / len(known)
+            for kind, share in majority.items():
+                for layer in layers[side]:
+                    levels = {"chance": 1 / len(languages), "majority": share}
+                    rows += numbers(levels, kind=kind, part=question, layer=layer)
+    return rows
+
+
+def means_over_layers(rows: Iterable[Mapping], layers: Mapping) -> list[dict]:
+    """Accuracy on average over the layers of a side ("encoder_mean", "decoder_mean"), without embeddings and
+    final norms.
+    """
+    names = {
+        layer: f"{side}_mean"
+        for side, members in layers.items()
+        for layer in members
+        if re.fullmatch(r"L[1-9]\d*", layer)
+    }
+    groups: dict[tuple, list[float]] = {}
+    for row in rows:
+        if row["measure"] == "accuracy" and row["layer"] in names:
+            place = tuple(row.get(column) for column in ("kind", "direction", "part", "repeat"))
+            groups.setdefault((*place, names[row["layer"]]), []).append(row["value"])
+    columns = ("kind", "direction", "part", "repeat", "measure")
+    return [
+        dict(zip(columns, place, strict=True)) | {"value": fmean(values)} for place, values in groups.items()
+    ]
 
 
 # --- training sets and the test

@@ -14,30 +14,20 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
+from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
-from eval.reporting.exhibits import Section, Table, cells, mean_cell, slug, tidy
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.systems import (
-    MeanStd,
-    Run,
-    System,
-    by_dataset,
-    check_one_training,
-    check_probed_alike,
-)
+from eval.results.systems import Run, check_one_training
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
-MEASURES = {"sentence": "sentence P@1", "word": "word P@1"}
-NOTES = [
-    "Checkpoints of the same trainings. P@1 on top of the encoder, mean over pairs of languages; loss of"
-    " translation on the validation set, in bits per token. r: Pearson's correlation of both over the"
-    " checkpoints of a training, mean over seeds; checkpoints of one training are not independent."
-]
+MEASURES = ("sentence", "word")
+LOSS = "validation_loss"
 
 
 @dataclass(frozen=True)
@@ -77,18 +67,21 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
         InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
             system were measured in different ways.
     """
+    from eval.measurements import ONE_SYSTEM, check_alike, rows_of  # with pandas: not before it is needed
+
     found: dict[tuple, dict[int, Run]] = defaultdict(dict)
-    first: dict[tuple, Run] = {}
+    first: dict[tuple, tuple] = {}  # dataset and system -> its first run, and that one's rows
     for path, record in ResultSet.load(files, ["retrieval"]).of_kind("retrieval"):
-        for one in record["runs"]:
-            run = Run(path, one)
+        for number, one in enumerate(record["runs"]):
+            run = Run(path, one, record, number)
             updates = field(one, "checkpoint.updates", int, path)
             checkpoints = found[run.dataset, run.name, run.seed]
             known = checkpoints.setdefault(updates, run)
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
             check_one_training(next(iter(checkpoints.values())), run)
-            check_probed_alike(first.setdefault((run.dataset, run.name), run), run)
+            other, rows = first.setdefault((run.dataset, run.name), (run, rows_of(run)))
+            check_alike(other, rows, run, rows_of(run), ONE_SYSTEM)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 
 
@@ -104,32 +97,35 @@ def log_of(run: Run) -> Path:
     return path
 
 
-def measure(trainings: dict[tuple, dict[int, Run]]) -> dict:
+def measure(trainings: dict[tuple, dict[int, Run]]) -> Measured:
     """One run per training."""
-    return {"runs": [curve(checkpoints) for checkpoints in trainings.values()]}
+    measured = Measured()
+    for checkpoints in trainings.values():
+        *_, last = checkpoints.values()
+        run = {"system": last.system, "dataset": last.dataset, "split": last.value("split")}
+        measured.add(run, curve(checkpoints))
+    return measured
 
 
-def curve(checkpoints: dict[int, Run]) -> dict:
-    """One training: per checkpoint the loss, and P@1 from 0 to 1 of the measures that all of them have.
+def curve(checkpoints: dict[int, Run]) -> list[dict]:
+    """One training: of every checkpoint the loss, and P@1 of the measures that all of them have; and the
+    correlations of these with the loss.
 
     Raises:
         InputError: no validation after the updates of a checkpoint.
     """
-    *_, last = checkpoints.values()
     logs = {updates: log_of(run) for updates, run in checkpoints.items()}
     validated = {log: validations(log) for log in set(logs.values())}
-    found = {
-        "system": last.system,
-        "dataset": last.dataset,
-        "updates": list(checkpoints),
-        "loss": [loss_after(updates, log, validated[log]) for updates, log in logs.items()],
-    }
+    losses = {updates: loss_after(updates, log, validated[log]) for updates, log in logs.items()}
+    rows = [row for updates, loss in losses.items() for row in numbers({LOSS: loss}, update=updates)]
+    precisions = {updates: precision(run) for updates, run in checkpoints.items()}
     for name in MEASURES:
-        values = [precision(run, name) for run in checkpoints.values()]
+        values = [of_checkpoint.get(name) for of_checkpoint in precisions.values()]
         if None not in values:
-            found[name] = values
-    found["pearson"] = {name: pearson(found["loss"], found[name]) for name in MEASURES if name in found}
-    return found
+            for updates, value in zip(checkpoints, values, strict=True):
+                rows += numbers({name: value}, update=updates)
+            rows += numbers({f"{name}_r": pearson(list(losses.values()), values)})
+    return rows
 
 
 def loss_after(updates: int, log: Path, after: dict[int, dict[str, float]]) -> float | None:
@@ -141,61 +137,18 @@ def loss_after(updates: int, log: Path, after: dict[int, dict[str, float]]) -> f
     return finite(next(after[updates][name] for name in METRICS if name in after[updates]))
 
 
-def precision(run: Run, name: str) -> float | None:
-    """P@1 on top of the encoder, the mean over all pairs; None if it was not measured."""
-    values = [entry.get(name) for entry in run.record["pairs"].values()]
-    if not values or None in values:
-        return None
-    return float(np.mean([np.ravel(value)[-1] for value in values]))  # of the layers, the last
+def precision(run: Run) -> dict[str, float]:
+    """P@1 on top of the encoder, mean over all pairs, of what was measured."""
+    from eval.measurements import rows_of
+
+    rows = rows_of(run)
+    return rows[rows.layer == OUTPUT].groupby("measure").value.mean().to_dict()
 
 
-def pearson(loss: list[float | None], values: list[float]) -> dict:
-    """Number of checkpoints that have a loss, and the correlation: None where they are too few, or where one
-    of both is constant.
-    """
+def pearson(loss: list[float | None], values: list[float]) -> float | None:
+    """Over the checkpoints that have a loss; None where they are too few, or one of both is constant."""
     from scipy.stats import pearsonr
 
     points = np.array([pair for pair in zip(loss, values, strict=True) if None not in pair], dtype=float)
     enough = len(points) >= FEWEST and np.ptp(points, axis=0).all()
-    return {"n": len(points), "r": float(pearsonr(*points.T).statistic) if enough else None}
-
-
-# --- the section of the report
-
-
-def section(results: ResultSet) -> Section:
-    systems = by_dataset(results.probed(KIND)).items()
-    return Section("Retrieval during training", [table(found, dataset) for dataset, found in systems], NOTES)
-
-
-def table(systems: list[System], dataset: str) -> Table:
-    """Loss and P@1 over the updates, a row each per system; in the CSV file one per seed and checkpoint."""
-    updates = sorted({update for system in systems for run in system.records for update in run["updates"]})
-    rows = []
-    for system in systems:
-        for name, title in {"loss": "loss", **MEASURES}.items():
-            if not all(name in run for run in system.records):
-                continue
-            scale, digits = (1, 3) if name == "loss" else (100, 1)
-            values = [mean_cell(at(system, name, update, scale), digits) for update in updates]
-            r = None if name == "loss" else system.mean("pearson", name, "r")
-            rows.append([*cells(system.name, title, len(system.runs)), *values, mean_cell(r, 2)])
-    data = [
-        [dataset, system.name, seed, update]
-        + [run[name][number] if name in run else None for name in ("loss", *MEASURES)]
-        for system in systems
-        for seed, run in system.labelled()
-        for number, update in enumerate(run["updates"])
-    ]
-    titles = ["dataset", "system", "seed", "updates", "loss", *MEASURES]
-    caption = f"Validation loss and retrieval on {dataset} over the updates; deviations over seeds."
-    header = [cells("System", "", "Seeds", *updates, "r")]
-    return Table(slug("retrieval_curves", dataset), caption, header, rows, data=tidy(titles, data))
-
-
-def at(system: System, name: str, update: int, scale: float) -> MeanStd | None:
-    """Mean over the runs; None where one was not measured."""
-    found = MeanStd.of(
-        dict(zip(run["updates"], run[name], strict=True)).get(update) for run in system.records
-    )
-    return found and found.scaled(scale)
+    return float(pearsonr(*points.T).statistic) if enough else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.measure_tables import SYSTEM_TITLES, parts, system_cells
+from eval.reporting.measure_tables import parts, system_cells, system_titles
 from eval.reporting.plots import lines
 from eval.results.systems import MeanStd, System
 
@@ -39,7 +39,7 @@ class Panel:
         return {self.measure: self.title} | ({self.dashed: self.dashed_title} if self.dashed else {})
 
 
-def curves(
+def curves_over(
     measured: Measurements,
     dataset: str,
     name: str,
@@ -48,7 +48,7 @@ def curves(
     x: str = "update",
     each: str = "",
     most_ticks: int = 0,
-    repeats: bool = False,
+    derived: bool = False,
 ) -> list[Figure]:
     """A curve per system, a panel with its own y axis per measure; bands: deviation over seeds.
 
@@ -59,22 +59,21 @@ def curves(
         each: column of the rows; there is a figure for each of its values.
         most_ticks: of the x axis; where there are more values, only every second, third, … is drawn, from the
             last one back. All are in the CSV file. 0: all.
-        repeats: rows have several repetitions, which the deviation is of.
+        derived: numbers are of several trainings already, whose number is not that of runs.
     """
     shown = [Panel(**panel) for panel in panels]
     names = [measure for panel in shown for measure in panel.measures]
-    over = ("run", "repeat") if repeats else ("run",)
     figures = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
         ticks = _ticks(part, x, most_ticks)
         series = {
-            measure: _series(part, measure, x, ticks, over, panel.scale)
+            measure: _series(part, measure, x, ticks, panel.scale)
             for panel in shown
             for measure in panel.measures
         }
         text = f"{caption} on {label}; bands: standard deviation over seeds."
-        header = [cells("", *SYSTEM_TITLES[: 1 if repeats else 2], *ticks)]
-        rows, rules = _numbers(part.systems, shown, series, repeats)
+        header = [cells("", *system_titles(derived), *ticks)]
+        rows, rules = _numbers(part.systems, shown, series, derived)
         data = rows_behind(part, names)
         table = Table(slug(name, *files), text, header, rows, rules, data, folded=True)
         png = lines(
@@ -89,7 +88,7 @@ def curves(
 
 
 def _numbers(
-    systems: list[System], panels: list[Panel], series: Mapping[str, Series], repeats: bool
+    systems: list[System], panels: list[Panel], series: Mapping[str, Series], derived: bool
 ) -> tuple[list[list[Cell]], frozenset[int]]:
     """The rows behind a figure, one per curve, and those with a line above: the first of every measure."""
     rows, rules = [], set()
@@ -99,7 +98,7 @@ def _numbers(
             for system in systems:
                 if values := series[measure].get(system.name):
                     shown = [mean_cell(value, panel.digits) for value in values]
-                    rows.append([*cells(title, *system_cells(system, repeats)), *shown])
+                    rows.append([*cells(title, *system_cells(system, derived)), *shown])
     return rows, frozenset(rules - {0, len(rows)})
 
 
@@ -112,10 +111,8 @@ def _ticks(measured: Measurements, x: str, most: int) -> list:
     return updates[::-1][::every][::-1]
 
 
-def _series(
-    measured: Measurements, measure: str, x: str, ticks: list, over: tuple[str, ...], scale: float
-) -> Series:
+def _series(measured: Measurements, measure: str, x: str, ticks: list, scale: float) -> Series:
     """System -> its number at every tick, of the systems that have one."""
-    means = measured.means(measure, (x,), over, scale)
+    means = measured.means(measure, (x,), scale=scale)
     series = {system.name: [means.get((system.name, tick)) for tick in ticks] for system in measured.systems}
     return {name: values for name, values in series.items() if any(values)}

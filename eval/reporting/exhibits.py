@@ -115,6 +115,25 @@ class Table:
         return csv_text(rows)
 
 
+def table_of_means(
+    name: str,
+    caption: str,
+    titles: Sequence[str],
+    rows: Iterable[tuple[Sequence, Sequence[MeanStd | None]]],
+    digits: int = 1,
+    **others,
+) -> Table:
+    """A table whose rows begin with texts, and go on with means.
+
+    Args:
+        rows: texts and means of each.
+        digits: of the means.
+        others: further attributes.
+    """
+    shown = [[*cells(*texts), *(mean_cell(mean, digits) for mean in means)] for texts, means in rows]
+    return Table(name, caption, [cells(*titles)], shown, **others)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A plot and the numbers behind it, which the report shows and hands out as CSV after one click."""

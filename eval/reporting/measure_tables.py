@@ -4,22 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from command_line.measurements import high, low
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots
 from eval.results.systems import UNKNOWN, MeanStd, System
-
-SYSTEM_TITLES = ("System", "Seeds")
-LINE_TITLES = {"direction": "Languages", "part": "Of", "kind": "Directions"}  # of columns of the rows
-
-
-def low(measure: str) -> str:
-    """The measure that is the lower end of the interval of another."""
-    return f"{measure}_low"
-
-
-def high(measure: str) -> str:
-    return f"{measure}_high"
 
 
 @dataclass(frozen=True)
@@ -68,12 +57,11 @@ class Numbers:
     measured: Measurements
     column: Column
     by: tuple[str, ...] = ()
-    over: tuple[str, ...] = ("run",)
 
     @cached_property
     def _means(self) -> list[Mapping[tuple, MeanStd]]:
         names = (self.column.measure, low(self.column.measure), high(self.column.measure))
-        return [self.measured.means(name, self.by, self.over, self.column.scale) for name in names]
+        return [self.measured.means(name, self.by, scale=self.column.scale) for name in names]
 
     def cell(self, *key: str) -> Cell:
         value, *ends = (means.get(key) for means in self._means)
@@ -91,7 +79,7 @@ def parts(measured: Measurements, dataset: str, each: str) -> Iterator[tuple[Mea
     """What was measured, for each value of a column of the rows, or all of it without one: with the names
     for files, and that for captions.
     """
-    if not each:
+    if not each and measured.systems:
         yield measured, [dataset], dataset
     for value in measured.values(each) if each else ():
         yield measured.where(**{each: value}), [dataset, value], f"{dataset}, {value}"
@@ -103,55 +91,54 @@ def measures(
     name: str,
     columns: list[dict],
     caption: str,
-    lines: str = "",
+    lines: Mapping[str, str] | None = None,
     each: str = "",
-    repeats: bool = False,
+    derived: bool = False,
+    systems: str = "System",
 ) -> list[Table]:
-    """Systems by several measures: mean and deviation over seeds, or over the repetitions of single runs.
+    """Systems by several measures: mean and deviation over seeds.
 
     Args:
         columns: of the table; the attributes of `Column`.
         caption: without the dataset.
-        lines: column of the rows; every system has a line for each of its values.
+        lines: columns of the rows, and their titles; every system has a line for each of their values.
         each: column of the rows; there is a table for each of its values.
-        repeats: rows have several repetitions, which the deviation is of.
+        derived: numbers are of several trainings already, whose number is not that of runs.
+        systems: title of the first column.
     """
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
+    places = tuple(lines or ())
+    titles = [*system_titles(derived, systems), *(lines or {}).values(), *(column.title for column in shown)]
     tables = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
-        numbers = [
-            Numbers(part, one, (lines,) if lines else (), ("run", "repeat") if repeats else ("run",))
-            for one in shown
-        ]
+        numbers = [Numbers(part, column, places) for column in shown]
         rows, rules = [], set()
         for system in part.systems:
             rules.add(len(rows))
-            rows += [
-                [
-                    *cells(*system_cells(system, repeats), *line),
-                    *(one.cell(system.name, *line) for one in numbers),
-                ]
-                for line in _lines(part, system, lines)
-            ]
-        titles = [*SYSTEM_TITLES[: 1 if repeats else 2], *([LINE_TITLES[lines]] if lines else [])]
-        header = [cells(*titles, *(column.title for column in shown))]
-        data = rows_behind(part, names)
-        rules = frozenset(rules - {0}) if lines else frozenset()
-        tables.append(Table(slug(name, *files), f"{caption} on {label}.", header, rows, rules, data))
+            for line in _lines(part, system, places):
+                first = cells(*system_cells(system, derived), *line)
+                rows.append([*first, *(one.cell(system.name, *line) for one in numbers)])
+        rules, data = frozenset(rules - {0}) if lines else frozenset(), rows_behind(part, names)
+        text = f"{caption} on {label}."
+        tables.append(Table(slug(name, *files), text, [cells(*titles)], rows, rules, data))
     return tables
 
 
-def system_cells(system: System, repeats: bool) -> list:
+def system_titles(derived: bool, title: str = "System") -> list[str]:
+    """Of the columns that `system_cells` fills."""
+    return [title] if derived else [title, "Seeds"]
+
+
+def system_cells(system: System, derived: bool) -> list:
     """A system's name and the number of its runs; of repetitions the name alone."""
-    return [system.name] if repeats else [system.name, len(system.runs)]
+    return [system.name] if derived else [system.name, len(system.runs)]
 
 
-def _lines(measured: Measurements, system: System, column: str) -> list[tuple[str, ...]]:
-    if not column:
-        return [()]
-    values = measured.where(system=system.name).values(column)
-    return [(value,) for value in values]
+def _lines(measured: Measurements, system: System, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """What the columns hold together in the rows of a system; one line of nothing without columns."""
+    rows = measured.where(system=system.name).rows
+    return list(dict.fromkeys(rows[list(columns)].itertuples(index=False, name=None))) or [()]
 
 
 def effects(
@@ -160,11 +147,11 @@ def effects(
     """Differences with their intervals: a line per system, a colour per measure, and the table behind.
 
     Args:
-        columns: as those of `measures`.
+        columns: as those of `measures`; those with an interval are drawn.
         title: of the x axis.
     """
-    (table,) = measures(measured, dataset, name, columns, caption)
-    shown = [Column(**column) for column in columns]
+    (table,) = measures(measured, dataset, name, columns, caption, derived=True)
+    shown = [one for one in (Column(**column) for column in columns) if one.interval]
     series = {
         column.title: [Numbers(measured, column).bar(system.name) for system in measured.systems]
         for column in shown

@@ -3,11 +3,14 @@
 import functools
 import importlib
 import tomllib
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 from eval.reporting.exhibits import Section
 from eval.results.result_set import ResultSet
 
+NO_SETTINGS = ("view", "where", "of")  # of a view: the others in its entry are
 DECLARED = Path(__file__).parents[1] / "report.toml"
 
 
@@ -34,20 +37,33 @@ def sections_of(results: ResultSet) -> list[Section]:
 
 def _section(entry: dict, results: ResultSet) -> Section:
     if "function" in entry:
-        module, _, function = entry["function"].partition(":")
-        return getattr(importlib.import_module(module), function)(results)
+        return _named(entry["function"])(results)
     from eval.measurements import Measurements  # pandas: not before there are rows to read
     from eval.reporting.views import VIEWS
 
+    unlike = results.allow_unlike or entry.get("unlike", False)
+    measurements = Measurements.of(results.probed(entry["kind"]), unlike)
+    by_dataset = {"": measurements.by_dataset()}
+    for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
+        by_dataset[function] = Measurements.derived(_named(function)(measurements)).by_dataset()
     exhibits = []
-    measurements = Measurements.of(results.probed(entry["kind"]), results.allow_unlike)
-    for dataset, measured in measurements.by_dataset().items():
-        for shown in entry["shows"]:
-            settings = {name: value for name, value in shown.items() if name not in ("view", "where")}
-            chosen = measured.where(**shown.get("where", {}))
-            if chosen.systems:
-                exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
-    return Section(entry["title"], exhibits, [" ".join(note.split()) for note in entry.get("notes", [])])
+    for dataset, shown in product(by_dataset[""], entry["shows"]):
+        measured = by_dataset[shown.get("of", "")].get(dataset)
+        chosen = measured and measured.where(**shown.get("where", {}))
+        if chosen and chosen.systems:
+            settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
+            exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
+    notes = [" ".join(note.split()) for note in entry.get("notes", [])]
+    of_runs = {
+        note for system in measurements.systems for run in system.runs for note in run.record.get("notes", [])
+    }
+    return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
+
+
+def _named(function: str) -> Callable:
+    """A function by its module and name, with a colon in between."""
+    module, _, name = function.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def add_unlike_argument(parser) -> None:

@@ -4,122 +4,19 @@
 dataset, and with the settings of its entry there.
 """
 
-from collections.abc import Iterable
-from functools import partial
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 from eval.measurements import Measurements
-from eval.reporting.curves import curves
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.confusion import confusion
+from eval.reporting.curves import curves_over
+from eval.reporting.example_tables import example_means, examples
+from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
+from eval.reporting.grids import grid, heat_map
+from eval.reporting.layers import KINDS, layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
-from eval.reporting.plots import dots, lines, signed_heatmap
-from eval.results.systems import System
-
-KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
-MEAN = "mean"  # of all pairs of a kind
-OUTPUT = "output"  # the encoder's, which all architectures have: the last layer of a figure
-
-
-def layers_in_order(names: Iterable[str]) -> list[str]:
-    """From the bottom up, the encoder's output last."""
-    return sorted(
-        names, key=lambda layer: (layer == OUTPUT, int(layer.removeprefix("L") if layer != OUTPUT else 0))
-    )
-
-
-def layer_curves(
-    measured: Measurements,
-    dataset: str,
-    name: str,
-    measure: str,
-    title: str,
-    caption: str,
-    chance: str | None = None,
-) -> list[Figure]:
-    """One curve per system over the layers, one panel per kind of pairs, bands over seeds.
-
-    Args:
-        name: of the figure.
-        title: of the y axis.
-        caption: without the dataset and what the curves are.
-        chance: the measure that is `measure` by chance, in repetitions; drawn as dashed lines.
-    """
-    layers = layers_in_order(measured.values("layer", measure))
-    means = measured.means(measure, ("kind", "layer"))
-    by_chance = measured.means(chance, ("kind", "layer"), over=("run", "repeat")) if chance else {}
-    cell_of = partial(mean_cell, digits=3)
-    panels, baselines, rows, rules = {}, {}, [], set()
-    for kind, panel in KINDS.items():
-        series, lower = {}, {}
-        for system in measured.systems:
-            values, levels = (
-                [found.get((system.name, kind, layer)) for layer in layers] for found in (means, by_chance)
-            )
-            if any(values):
-                series[system.name] = values
-                rows.append([*cells(panel, system.name, len(system.runs)), *map(cell_of, values)])
-            if any(levels):
-                lower[system.name] = levels
-                rows.append(
-                    [*cells(panel, f"{system.name}, by chance", len(system.runs)), *map(cell_of, levels)]
-                )
-        if series:
-            panels[panel], baselines[panel] = series, lower
-            rules.add(len(rows))
-    caption = f"{caption} On {dataset}, mean over pairs of languages; bands: standard deviation over seeds."
-    if chance:
-        caption += " Dashed: by chance, for sentences in another order; bands: over such orders."
-    header = [cells("Pairs", "System", "Seeds", *layers)]
-    data = rows_behind(measured, [measure, chance] if chance else [measure])
-    table = Table(slug(name, dataset), caption, header, rows, frozenset(rules - {len(rows)}), data)
-    return [Figure(table.name, caption, lines(layers, panels, title, baselines=baselines), table)]
-
-
-def layer_changes(
-    measured: Measurements, dataset: str, name: str, measure: str, title: str, caption: str
-) -> list[Figure]:
-    """How a measure of pairs and layers changes from the first system to every other, and from every other to
-    the next: pairs by layers, the averages of each kind last. Systems with other layers are left out.
-    """
-    first, *others = measured.systems
-    compared = [*((first, system) for system in others), *pairwise(others)]
-    return [
-        _change(measured, dataset, name, measure, title, caption, *pair)
-        for pair in compared
-        if measured.have_same_layers(measure, *pair)
-    ]
-
-
-def _change(measured, dataset, name, measure, title, caption, baseline: System, system: System) -> Figure:
-    layers = layers_in_order(measured.of_system(baseline, measure).layer.unique())
-    of_pairs = measured.means(measure, ("kind", "direction", "layer"))
-    of_kinds = measured.means(measure, ("kind", "layer"))
-    means = of_pairs | {(one, kind, MEAN, layer): value for (one, kind, layer), value in of_kinds.items()}
-    pairs = sorted(
-        {
-            (pair == MEAN, list(KINDS).index(kind), pair, kind)
-            for one, kind, pair, _ in means
-            if one == system.name
-        }
-    )
-
-    def change(kind: str, pair: str, layer: str) -> float:
-        return means[system.name, kind, pair, layer].mean - means[baseline.name, kind, pair, layer].mean
-
-    titles = [f"{MEAN} of {kind}" if pair == MEAN else pair for _, _, pair, kind in pairs]
-    changes = [[change(kind, pair, layer) for layer in layers] for _, _, pair, kind in pairs]
-    rows = [
-        [*cells(shown, kind), *(number_cell(value, "+.3f") for value in values)]
-        for shown, (*_, kind), values in zip(titles, pairs, changes, strict=True)
-    ]
-    caption = f"{caption} From {baseline.name} to {system.name} on {dataset}, mean over seeds."
-    table = Table(
-        slug(f"{name}_change", dataset, baseline.name, system.name),
-        caption,
-        [cells("Pair", "Kind", *layers)],
-        rows,
-    )
-    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title), table)
+from eval.reporting.plots import dots
+from eval.reporting.points import points
+from eval.results.systems import MeanStd
 
 
 def table(
@@ -133,6 +30,7 @@ def table(
     scale: float = 1.0,
     each: str = "",
     average: bool = False,
+    above: Mapping[str, str] = {},
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
@@ -142,13 +40,21 @@ def table(
         scale: of the numbers.
         each: column of the rows; there is a table for each of its values.
         average: add a column of the mean over all columns.
+        above: measures that all systems share, and what their lines above the systems are called.
     """
     tables = []
-    for part, files, label in parts(measured.where(measure=measure), dataset, each):
+    for part, files, label in parts(measured.where(measure=[measure, *above]), dataset, each):
         titles = sorted(part.values(columns))
         means = part.means(measure, (columns,), scale=scale)
-        averages = part.means(measure, scale=scale)
-        rows = []
+        averages = part.means(measure, scale=scale) if average else {}
+        rows = [
+            [
+                *cells(line, ""),
+                *(mean_cell(value, digits) for value in _shared(part, one, columns, titles, scale)),
+            ]
+            for one, line in above.items()
+        ]
+        rules = frozenset({len(rows)} - {0})
         for system in part.systems:
             values = [means.get((system.name, title)) for title in titles]
             if average:
@@ -157,9 +63,19 @@ def table(
             rows.append([*cells(system.name, len(system.runs)), *cells_of_values])
         text = f"{caption} on {label}; mean ± deviation over seeds."
         header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
-        data = rows_behind(part, [measure])
-        tables.append(Table(slug(name, *files), text, header, rows, data=data))
+        data = rows_behind(part, [measure, *above])
+        tables.append(Table(slug(name, *files), text, header, rows, rules, data))
     return tables
+
+
+def _shared(
+    measured: Measurements, measure: str, column: str, values: Sequence[str], scale: float
+) -> list[MeanStd | None]:
+    """For each value of a column, a number that is the same for all systems that have it."""
+    numbers: dict[str, MeanStd] = {}
+    for (_, value), mean in measured.means(measure, (column,), scale=scale).items():
+        numbers.setdefault(value, MeanStd(mean.mean, None))
+    return [numbers.get(value) for value in values]
 
 
 def directions(
@@ -220,7 +136,13 @@ VIEWS = {
         table,
         directions,
         measures,
-        curves,
+        curves_over,
         effects,
+        points,
+        example_means,
+        confusion,
+        examples,
+        grid,
+        heat_map,
     )
 }

@@ -30,12 +30,14 @@ class ResultSet:
         direction: in which retrieval is shown, where all pairs have a language in common: "from" it, or
             "to" it; None for the mean of both.
         allow_unlike: systems on one dataset may be of other sentences, or measured in other ways.
+        reference: rows of published numbers, to show beside; None without.
     """
 
     files: dict[str, list[tuple[Path, dict]]]
     similarity: str | None = None
     direction: str | None = None
     allow_unlike: bool = False
+    reference: Path | None = None
 
     @classmethod
     def load(
@@ -152,7 +154,7 @@ class ResultSet:
                         f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
                         " again"
                     )
-                if one and kind in OF_TRANSLATIONS and run["search"] != one.search:
+                if one and kind in OF_TRANSLATIONS and run.get("search") != one.search:
                     raise InputError(
                         f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
                     )

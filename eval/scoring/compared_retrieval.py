@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from embeddings.averages import FROM, pivot_of
+from command_line.measurements import read_lines_of
+from embeddings.averages import in_direction, pair_of, pivot_of
 from embeddings.search.margin import MARGINS
-from embeddings.search.retrieval import unpacked
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
 from eval.results.files import read_result
 from eval.results.system_pairs import Pair, check_equal
-from eval.results.systems import Run, group_probed
+from eval.results.systems import Run, System, check_same, group_probed
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
 
@@ -32,33 +32,47 @@ class RetrievalRun(Run):
 
     compared_alike = ("texts_sha256",)
 
+    @property
+    def directions(self) -> dict[str, dict]:
+        return {name: {"texts_sha256": texts} for name, texts in self.record["texts"].items()}
+
 
 def load(path: Path) -> list[Run]:
     """The runs of a result file."""
     record = read_result(path)
-    return [RetrievalRun(path, run, record) for run in record["runs"]]
+    return [RetrievalRun(path, run, record, number) for number, run in enumerate(record["runs"])]
+
+
+def systems_of(runs: list[Run]) -> list[System]:
+    """The systems of runs, those of one system on the same texts.
+
+    Raises:
+        InputError: as `group_probed`; or runs of one system are of other texts.
+    """
+    systems = group_probed(runs)
+    for system in systems:
+        first, *others = system.runs
+        for run in others:
+            check_same(first, run, "texts", first.record["texts"], run.record["texts"])
+    return systems
 
 
 def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
     """Direction -> whether each query found its own line.
 
     Raises:
-        InputError: the run was not measured by this similarity, or its hits are damaged.
+        InputError: the run was not measured by this similarity, or the file of its hits is missing or
+            damaged.
     """
-    found = {}
-    for direction, measured in run.directions.items():
-        if measured.get(similarity) is None:
-            raise InputError(
-                f"{run.path}: {direction} was not measured by {similarity}; run python -m embeddings retrieve"
-                f" again, with {_option_of(similarity)}"
-            )
-        try:
-            found[direction] = unpacked(measured[similarity]["hits"], measured["queries"])
-        except ValueError as error:
-            raise InputError(
-                f"{run.path}: {direction}: {error}, expected those of {measured['queries']} queries"
-            ) from None
-    return found
+    path = run.path.with_suffix(".npz")
+    names = {direction: f"{similarity}/{direction}" for direction in run.record["texts"]}
+    lines = read_lines_of(path, names.values(), run.file["lines_sha256"])
+    if lacking := next((direction for direction, name in names.items() if name not in lines), None):
+        raise InputError(
+            f"{run.path}: {lacking} was not measured by {similarity}; run python -m embeddings retrieve"
+            f" again, with {_option_of(similarity)}"
+        )
+    return {direction: lines[name] for direction, name in names.items()}
 
 
 def _option_of(measure: str) -> str:
@@ -82,13 +96,11 @@ def groups_to_test(pair: Pair, direction: str | None = None) -> dict[str, dict[s
     common, named = common_directions(pair), ""
     pivot = pivot_of(common)
     if direction and pivot:
-        common = [one for one in common if one.split("-")[direction != FROM] == pivot]
+        common = [one for one in common if in_direction(one, direction, pivot)]
         named = f" {direction} {pivot}"
     groups = {ALL + named: common}
-    for name, by_similarity in (pair.baseline.runs[0].value("groups") or {}).items():
-        names = set(next(iter(by_similarity.values()))["names"])
-        members = [one for one in common if names & {one, "-".join(one.split("-")[::-1])}]
-        groups[name + named] = members
+    for name, group in pair.baseline.runs[0].record["groups"].items():
+        groups[name + named] = [one for one in common if pair_of(one) in group["pairs"]]
     return {"overall": named_once(groups), "directions": {}}
 
 
@@ -121,7 +133,7 @@ RETRIEVAL = Compared(
     kind=KIND,
     measures=MEASURES,
     load=load,
-    systems=group_probed,
+    systems=systems_of,
     groups=groups_to_test,
     statistics=statistics,
     check=check_measure,

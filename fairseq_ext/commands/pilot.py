@@ -1,16 +1,19 @@
 """How fast a training is: run its own command for half a minute, in a temporary folder, and note the rate.
 
-Writes OUTPUT/NAME.json: seconds and words (of targets) per update, parameters, and how many updates the
-training will make. The time of the first update, in which memory is found, is not counted. A second training
-of the same NAME (another seed) is only counted.
+Writes OUTPUT/NAME.json, NAME being the folder of the training without its seed: seconds and words (of
+targets) per update, parameters, and how many updates the training will make. The time of the first update, in
+which memory is found, is not counted. A second training of the same NAME (another seed) is only counted. If
+the data are not there yet, nothing is run.
 """
 
+import re
+import sys
 from itertools import chain
 from pathlib import Path
 
 from command_line import options
 from command_line.records import Optional
-from fairseq_ext.commands.begin_training import add_words
+from fairseq_ext.commands.run_training import WORD
 
 RECORD = {
     "name": str,
@@ -39,13 +42,11 @@ def add_arguments(parser) -> None:
     )
     parser.add_argument("--data", required=True, type=options.path, help="binarized folder that it reads")
     parser.add_argument(
-        "--not-prepared", action="store_true", help="note that the folder is not there yet, and run nothing"
-    )
-    parser.add_argument("--name", required=True, type=options.text, help="what is trained, without the seed")
-    parser.add_argument(
         "--seconds", type=options.number(0, 3600, above=True), default=30, help="that are measured"
     )
-    add_words(parser, "WORD", "of the command that trains, after --")
+    parser.add_argument(
+        "words", nargs="*", type=WORD, metavar="WORD", help="of the command that trains, after --"
+    )
 
 
 def main(args) -> None:
@@ -53,18 +54,35 @@ def main(args) -> None:
     from command_line.records import read_record
     from fairseq_ext.training_record import files_read
 
-    path = Path(args.output) / f"{args.name.replace('/', '_')}.json"
+    name = _system(args.words)
+    path = Path(args.output) / f"{name}.json"
     if path.exists():
         record = read_record(path, RECORD)
         record["trainings"] += 1
     else:
-        record = {"name": args.name, "trainings": 1, "missing": None, "rate": None}
-        if args.not_prepared:
+        record = {"name": name, "trainings": 1, "missing": None, "rate": None}
+        if not args.data.exists():
             record["missing"] = str(args.data)
         else:
+            print(f"== {name}: a pilot of {args.seconds:g} seconds", file=sys.stderr)
             files_read(args.data, {})
             record["rate"] = measured(args.words, args.output, args.seconds)
     write_json(path, record)
+
+
+def _system(words: list[str]) -> str:
+    """What is trained: the name of the folder that the command saves to, without the seed.
+
+    Raises:
+        InputError: the command has no such folder.
+    """
+    from command_line.errors import InputError
+    from fairseq_ext.training_record import parse_options
+
+    folder = Path(parse_options(words).get("--save-dir", ""))
+    if not folder.name:
+        raise InputError("after --: expected a command with --save-dir FOLDER")
+    return re.sub(r"-seed\d+$", "", folder.name)
 
 
 def measured(words: list[str], folder, seconds: float) -> dict:
@@ -109,7 +127,6 @@ def _short(words: list[str], scratch: Path) -> list[str]:
 
 def _run(command: list[str], seconds: float) -> dict:
     import contextlib
-    import re
     import subprocess
     import time
 

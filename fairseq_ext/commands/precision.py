@@ -50,6 +50,24 @@ def noted(training: Path, on_cpu: bool) -> str:
     return name
 
 
+def note_given(training: Path, name: str) -> None:
+    """Note the precision that a training was asked for.
+
+    Raises:
+        InputError: it began with another one.
+    """
+    path = training / NOTE
+    began = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    if not began:  # nothing was written, or a full disk left it empty
+        training.mkdir(parents=True, exist_ok=True)
+        path.write_text(name + "\n", encoding="utf-8")
+    elif began != name:
+        raise InputError(
+            f"{training}: began with --precision {began}, found {name}; "
+            "give that or auto, or choose another --output"
+        )
+
+
 def fastest(on_cpu: bool) -> str:
     """A name of `OPTIONS`.
 

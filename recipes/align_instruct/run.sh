@@ -4,8 +4,8 @@
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
-# shellcheck source=recipes/align_instruct/tuning.sh
-source "$HERE/tuning.sh"
+# shellcheck source=recipes/shared/translation.sh
+source "$HERE/../shared/translation.sh"
 
 RECIPE=align_instruct TITLE="AlignInstruct"
 ALL_STAGES="prepare base tune translate score probe report"
@@ -15,7 +15,7 @@ SEEDS=1 # the thesis ran everything once
 PROBE_READS=scores.json # of groups of languages
 
 MODEL='' FLORES='' LANGUAGE_GROUPS=''
-PRECISION=auto
+PROBE_LINES=1000 # of each validation set, for layers
 # What 6.3.2 has for all models; a configuration changes it.
 EPOCHS=5
 LEARNING_RATE=1e-4,3e-4,1e-3 # the thesis chose by validation loss, among rates that it does not give
@@ -39,7 +39,7 @@ Makes instructions of bitext and its word alignments, tunes a language model on 
 the test sets by a prompt, scores, compares, reports. What is complete is skipped, what was killed continues. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a laboratory that makes its own small
+  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that makes its own small
                       model), or a file like those in configs/
   --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
   --flores FOLDER     flores200_dataset: its devtest is translated, too
@@ -76,12 +76,21 @@ check_recipe() {
     [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
     MODEL=$OUTPUT/base/stage-1
   else
-    [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a laboratory, and --config $CONFIG tunes that of --model; expected other stages"
+    [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a toy setting, and --config $CONFIG tunes that of --model; expected other stages"
     STAGE_LIST=("${STAGE_LIST[@]/#base/}")
     [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
     check_folders MODEL
   fi
-  choose_precision
+  case $PRECISION/$LAUNCHER in
+    bf16/*) ARITHMETIC=bfloat16 ;;
+    fp16/*) ARITHMETIC=float16 ;;
+    float32/* | auto/cpu) ARITHMETIC=float32 ;;
+    auto/*) ARITHMETIC=float16 ;;
+  esac
+}
+
+plan_stages() {
+  die "--plan: not of this recipe, whose trainings are not fairseq's; llm tune says how many updates it makes in a second"
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------
@@ -89,8 +98,9 @@ check_recipe() {
 # Text, its words and alignments, and the instructions of every objective that the systems have.
 stage_prepare() {
   local objective
-  prepare_text
-  [[ -z $FLORES ]] || run python -m data_prep download flores200 --langs "$(tr ' ' , <<< "${LANGUAGES[*]}")" \
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
+  [[ -z $FLORES ]] || run python -m data_prep download flores200 --langs "$(joined "${LANGUAGES[@]}")" \
     --from-folder "$FLORES" --output "$OUTPUT/flores/text"
   run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
   run python -m data_prep align "${ALIGNER_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/aligned"
@@ -100,52 +110,73 @@ stage_prepare() {
   done
 }
 
-# A model of languages that the systems are not taught, for a laboratory: made, and trained on other pairs.
+# A line per objective that a system learns.
+objectives() { # SYSTEM
+  value_in --curriculum "${TRAINED_AS[$1]}" | tr +, '\n' | awk 'NF && !seen[$0]++'
+}
+
+# A model of languages that the systems are not taught, for a toy setting: made, and trained on other pairs.
 stage_base() {
   run python -m llm new-model --text "$OUTPUT/text" "${BASE_OPTIONS[@]}" --output "$OUTPUT/new-model"
   run python -m llm instruct --text "$OUTPUT/text" --tasks mt --directions "$(english_centric "${KNOWN[@]}")" \
     --output "$OUTPUT/base-instructions"
-  tune "$OUTPUT/base" 1 --model "$OUTPUT/new-model" --instructions "$OUTPUT/base-instructions" --curriculum mt --lora-rank 0 \
+  tune --output "$OUTPUT/base" --seed 1 --model "$OUTPUT/new-model" --instructions "$OUTPUT/base-instructions" --curriculum mt --lora-rank 0 \
     "${BASE_TUNING[@]}"
 }
 
-stage_tune() {
-  train_systems
-}
+stage_tune() { train_systems train_system; }
 
 train_system() { # SYSTEM SEED
-  local options objective instructions=()
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  [[ ${#options[@]} -gt 0 ]] || return 0 # the model as it is
-  for objective in $(objectives "$1"); do instructions+=("$OUTPUT/instructions/$objective"); done
-  tune "$OUTPUT/models/$(model_name "$@")" "$2" --model "$MODEL" --instructions "${instructions[@]}" \
-    --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${options[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
+  local instructions
+  set_training_options "$1"
+  [[ ${#OPTIONS[@]} -gt 0 ]] || return 0 # the model as it is
+  mapfile -t instructions < <(objectives "$1")
+  tune --output "$OUTPUT/models/$(model_name "$@")" --seed "$2" --model "$MODEL" --instructions "${instructions[@]/#/"$OUTPUT/instructions/"}" \
+    --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${OPTIONS[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
-need_data() { # of what `train_systems` trains on, if the systems are more than the model as it is
-  leaves_nothing || [[ -d $OUTPUT/instructions || -z $(for_each_model objectives) ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
+need_data() { # if the systems are more than the model as it is
+  [[ -d $OUTPUT/instructions || -z $(for_each_model objectives) ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
 }
 
-stage_translate() {
-  for_each_model_at_once translate
+# Run `llm tune`, a process per device. An update has UPDATE_SENTENCES instructions on any number of devices, also where they hold
+# fewer at a time than the configuration says.
+tune() { # --output FOLDER OPTION...
+  local launch=(env "OMP_NUM_THREADS=$THREADS") world=$((GPUS * NODES)) sentences batches
+  sentences=$(last_value --batch-sentences "$@")
+  [[ $sentences =~ ^[1-9][0-9]*$ ]] || sentences=$BATCH_SENTENCES # llm tune refuses what is no number
+  batches=$((UPDATE_SENTENCES / (sentences * world)))
+  if [[ $((batches * sentences * world)) != "$UPDATE_SENTENCES" ]]; then
+    batches=$((batches > 0 ? batches : 1))
+    note "$2: $world devices of $sentences instructions: $((batches * sentences * world)) in an update, not $UPDATE_SENTENCES"
+  fi
+  [[ $LAUNCHER != slurm ]] || launch=(srun --nodes "$NODES" --ntasks-per-node 1 --gpus-per-node "$GPUS" "${CORES[@]}" --job-name "${2##*/}")
+  if [[ $NODES -gt 1 ]]; then
+    launch+=(bash "$HERE/on_nodes.sh" "$(port_of "$2")" --nnodes "$NODES" --nproc-per-node "$GPUS" -m)
+  elif [[ $GPUS -gt 1 ]]; then
+    launch+=(torchrun --standalone --nproc-per-node "$GPUS" -m)
+  else
+    launch+=(python -m)
+  fi
+  run "${launch[@]}" llm tune "${@:1:4}" --batch-sentences "$BATCH_SENTENCES" --batches-per-update "$batches" \
+    --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:5}" "${FORCED[@]}"
 }
+
+stage_translate() { for_each_model_at_once translate; }
 
 translate() { # SYSTEM SEED
-  local options
+  local OPTIONS
   set_prompted "$@"
-  read -ra options <<< "${EVALUATION_OPTIONS[$1]}"
-  options=("${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${options[@]}")
-  run python -m llm translate "${options[@]}" --data "$OUTPUT" --dataset "$NAME" \
+  set_evaluation_options "$1"
+  run python -m llm translate "${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${OPTIONS[@]}" --data "$OUTPUT" --dataset "$NAME" \
     --output "$OUTPUT/translations/$(model_name "$@")"
   ! has_flores "$1" ||
-    run python -m llm translate "${options[@]}" --data "$OUTPUT/flores" --dataset Flores-200 --directions "$PAIRS" \
-      --output "$OUTPUT/translations/flores/$(model_name "$@")"
+    run python -m llm translate "${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${OPTIONS[@]}" --data "$OUTPUT/flores" --dataset Flores-200 \
+      --directions "$PAIRS" --output "$OUTPUT/translations/flores/$(model_name "$@")"
 }
 
 # Tables D.3 and D.4, other prompts and pivots, are of OPUS-100 alone.
-has_flores() { # SYSTEM
-  [[ -n $FLORES && ${EVALUATION_OPTIONS[$1]} != *--p@(ivot|rompt)* ]]
-}
+has_flores() { [[ -n $FLORES && ${EVALUATION[$1]} != *--p@(ivot|rompt)* ]]; } # SYSTEM
 
 # Fill PROMPTED, the model of a system for `llm translate` and `llm states`.
 set_prompted() { # SYSTEM SEED
@@ -153,7 +184,7 @@ set_prompted() { # SYSTEM SEED
   tuned=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
   PROMPTED=(--model "$MODEL" --supervised "$(english_centric "${SUPERVISED[@]}")" --precision "$ARITHMETIC" "${DEVICE[@]}")
   [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}")
-  [[ -n ${TRAINING_OPTIONS[${TRAINED_AS[$1]}]// /} ]] || return 0
+  [[ -n ${TRAINING[${TRAINED_AS[$1]}]} ]] || return 0
   leaves_nothing || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"
   PROMPTED+=(--tuned "$tuned")
 }
@@ -163,21 +194,40 @@ add_folder() { # SYSTEM SEED
   ! has_flores "$1" || FOLDERS+=("$OUTPUT/translations/flores/$(model_name "$@")")
 }
 
+# The model as it is has one translation, whatever the seeds of the others.
+list_models() {
+  local system seed
+  for system in "${SYSTEM_IDS[@]}"; do
+    for seed in "${SEED_LIST[@]}"; do
+      [[ $system == base && $seed != "${SEED_LIST[0]}" ]] || echo "$system $seed"
+    done
+  done
+}
+
+# A system without a training of its own is the model as it is; --finished-only asks for those that are tuned.
+list_finished() {
+  local folder
+  model_name base "${SEED_LIST[0]}"
+  for folder in "$OUTPUT"/models/*/; do
+    [[ ! -e $folder/tuning.json || -e $folder/.tune.unfinished ]] || basename "$folder" # or begun anew since
+  done
+}
+
+stage_score() { score; }
+
 # Figure 6.3: what MTInstruct changes in the layers of the model, and what AlignInstruct changes then, for the first seed that there is.
 # Table 6.6: from seen and unseen languages into seen and unseen ones.
 stage_probe() {
   local system seed stores=()
   for system in base mt mt+align; do
-    seed=$(for_each_model echo | awk -v wanted="$system" '$1 == wanted && !found++ { print $2 }')
+    seed=$(for_each_model echo | awk -v wanted="$system" '$1 == wanted && !seen++ { print $2 }')
     [[ -n $seed ]] || continue
     set_prompted "$system" "$seed"
     stores+=("$OUTPUT/states/$system")
     run python -m llm states "${PROMPTED[@]}" --data "$OUTPUT" --dataset "$NAME" --max-lines "$PROBE_LINES" \
       --output "$OUTPUT/states/$system"
   done
-  if [[ ${#stores[@]} -gt 1 ]]; then
-    run python -m eval probe cosine "${stores[@]}" --split valid --output "$OUTPUT/cosine"
-  fi
+  [[ ${#stores[@]} -lt 2 ]] || run python -m eval probe cosine "${stores[@]}" --split valid --output "$OUTPUT/cosine"
   [[ -z $LANGUAGE_GROUPS ]] || run python -m eval probe language-groups "${FOLDERS[@]}" --groups "$LANGUAGE_GROUPS" --output "$OUTPUT/groups"
 }
 

@@ -6,9 +6,9 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
-# shellcheck source=recipes/shared/finetuning.sh
-source "$(dirname "$0")/../shared/finetuning.sh"
+source "$HERE/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/fine_tuning.sh
+source "$HERE/../shared/fine_tuning.sh"
 
 RECIPE=crosslingual_evaluation TITLE="Cross-lingual evaluation"
 # No training is of fairseq: there is no text, and nothing to plan, and a training is one process.
@@ -27,13 +27,14 @@ CORRELATED=3      # encoders of a correlation, at least
 # What a configuration says of the fine-tunings: options of `embeddings finetune`.
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
-declare -A LAYER_OF RATE_OF CALIBRATION_OF FOLDER_OF
+declare -A LAYER_OF RATE_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
 # for XNLI and names, and options of its calibration.
 encoder() { # NAME LAYER RATE [OPTION...]
+  local options=("${@:4}")
   KNOWN_ENCODERS+=("$1")
-  LAYER_OF[$1]=$2 RATE_OF[$1]=$3 CALIBRATION_OF[$1]=${*:4}
+  LAYER_OF[$1]=$2 RATE_OF[$1]=$3 CALIBRATION_OF[$1]=${options[*]@Q}
 }
 
 usage() {
@@ -77,7 +78,6 @@ END
 
 check_recipe() {
   local encoder
-  refuse_comet
   check_folders XNLI NLI STS17 WMT20 TATOEBA WIKIANN SQUAD
   [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
   for encoder in "${SYSTEM_IDS[@]}"; do
@@ -91,7 +91,7 @@ check_recipe() {
   choose_variants
   set_valid_parallel
   ! has_stage finetune || for_each_finetuning check_files "${SYSTEM_IDS[0]}" "${SEED_LIST[0]}"
-  set_device
+  set_training_device
 }
 
 check_corpus() { :; } # there is none
@@ -110,7 +110,7 @@ choose_variants() {
 # Whether there is what something needs; a line if not.
 given() { # WHAT VARIABLE_OF_OPTION...
   local option lacking=()
-  for option in "${@:2}"; do [[ -n ${!option} ]] || lacking+=("--$(tr 'A-Z_' 'a-z-' <<< "$option")"); done
+  for option in "${@:2}"; do [[ -n ${!option} ]] || lacking+=("$(option_of "$option")"); done
   [[ ${#lacking[@]} -gt 0 ]] || return 0
   note "left out: $1, for want of ${lacking[*]}"
   return 1
@@ -127,35 +127,9 @@ set_valid_parallel() {
 
 # --- variants of an encoder ----------------------------------------------------------------------------------------
 
-# XNLI Manual (4.1), whose training text is no machine's: human translations, in other parts. It is complete where its test part is.
+# XNLI Manual (4.1), whose training text is no machine's.
 stage_prepare() {
-  local part sources made_of folder=$OUTPUT/xnli-manual
-  [[ -n $XNLI ]] || return 0
-  set_manual_sources
-  if [[ $FORCE != yes && -e $folder/test.tsv && -e $folder/sources.sha256 && $(< "$folder/sources.sha256") == "$made_of" ]]; then
-    note "$folder: complete, skipped"
-    return
-  fi
-  run mkdir -p "$folder"
-  run awk -v output="$folder" -f "$HERE/xnli_manual.awk" "${sources[@]}"
-  run rm -f "$folder/test.tsv"
-  for part in train valid test; do run mv "$folder/$part.unfinished" "$folder/$part.tsv"; done
-  [[ $DRY_RUN == yes ]] || echo "$made_of" > "$folder/sources.sha256"
-}
-
-# Fill sources, what XNLI Manual is made of, and made_of, which other files do not have whatever their dates: unpacked ones keep old ones.
-set_manual_sources() {
-  local file
-  sources=() made_of=''
-  for file in "$(xnli_held_out dev)" "$(xnli_held_out test)"; do
-    [[ $file == /* ]] || file=./$file # awk takes a=b/c for an assignment
-    sources+=("$file")
-  done
-  [[ $DRY_RUN != yes ]] || return 0
-  for file in "${sources[@]}"; do
-    [[ -f $file ]] || die "--xnli: $file: no such file"
-  done
-  made_of=$(cat "$HERE/xnli_manual.awk" "${sources[@]}" | sha256sum)
+  [[ -z $XNLI ]] || run python -m data_prep xnli-manual --dev "$(xnli_held_out dev)" --test "$(xnli_held_out test)" "${FORCED[@]}" --output "$OUTPUT/xnli-manual"
 }
 
 stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
@@ -163,9 +137,9 @@ stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder c
 calibrate() { # ENCODER
   local options LAYER
   set_layer "$1"
-  read -ra options <<< "${CALIBRATION_OF[$1]}"
+  eval "options=(${CALIBRATION_OF[$1]})"
   run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
-    --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${ANEW[@]}" \
+    --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$OUTPUT/calibrated/$1"
 }
 
@@ -176,13 +150,13 @@ learn_answers() { # ENCODER
   set_layer "$1"
   run python -m embeddings finetune --task answers --model "${FOLDER_OF[$1]}" --encoder-name "$1" --dataset "SQuAD 1.1" \
     --train "en=$SQUAD/train-v1.1.json" "${VALID_PARALLEL[@]}" "${LAYER[@]}" --test "en=$SQUAD/dev-v1.1.json" \
-    "${ANSWERS_OPTIONS[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${ANEW[@]}" --output "$OUTPUT/answers/$1"
+    "${ANSWERS_OPTIONS[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" --output "$OUTPUT/answers/$1"
 }
 
 # Call a function for every encoder, --jobs at a time.
 for_each_encoder() { # COMMAND
   local encoder
-  for encoder in "${SYSTEM_IDS[@]}"; do start_job named "$encoder" "$1" "$encoder"; done
+  for encoder in "${SYSTEM_IDS[@]}"; do start_job "$encoder" "$1" "$encoder"; done
   finish_jobs encoders
 }
 
@@ -278,7 +252,7 @@ finetune() { # ENCODER SEED FINETUNING
   variant=$(variant_for "$3")
   "set_files_of_${3%%-*}" "${3#*-}"
   run python -m embeddings finetune --model "$(variant_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
-    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${ANEW[@]}" \
+    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}" \
     --output "$(finetuned_folder "$@")"
 }
 
@@ -348,8 +322,8 @@ stage_report() {
   fi
   transfer from-en "${FROM_ENGLISH[@]}" "${retrieval[@]}"
   transfer "from-$GAP_SOURCE" "${FROM_SOURCE[@]}"
-  run python -m eval report "${RESULTS[@]}" "${TRANSFERS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
-  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+  RESULTS+=("${TRANSFERS[@]}")
+  write_report
 }
 
 # Transfer from a language, if anything learned from it (Tables 2 to 4 and 8).
@@ -394,10 +368,6 @@ add_result() { # ENCODER SEED FINETUNING
     xnli-en | xnli-all) FROM_ENGLISH+=("$file") ;;
     xnli-* | manual-*) FROM_SOURCE+=("$file") ;;
   esac
-}
-
-needs_result() { # FILE STAGE
-  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
 }
 
 # Of --finished-only: encoders and seeds of which everything has been measured.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2004,SC2034,SC2153 # settings, and arrays by names, are those of run.sh and of configurations
+# shellcheck shell=bash disable=SC2004,SC2034,SC2054,SC2153 # settings, and arrays by names, are those of run.sh and of configurations
 # The encoders that --encoders names, none of which is trained by fairseq.
 [[ -n $ENCODERS ]] || die "--encoders: expected NAME=FOLDER,... with names of $CONFIG_FILE: ${KNOWN_ENCODERS[*]}"
 split_list --encoders "$ENCODERS" GIVEN_ENCODERS
@@ -9,5 +9,5 @@ for given in "${GIVEN_ENCODERS[@]}"; do
     die "--encoders: found '$name', expected one of: ${KNOWN_ENCODERS[*]}; for another one, a configuration of yours with a line 'encoder $name LAYER RATE'"
   [[ -z ${FOLDER_OF[$name]:-} ]] || die "--encoders: found '$name' twice, expected every one once"
   FOLDER_OF[$name]=${given#*=}
-  default_systems <<< "$name | | | |"
+  system "$name" '' ''
 done

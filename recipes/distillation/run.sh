@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
+source "$HERE/../shared/sentence_encoders.sh"
 
 RECIPE=distillation TITLE="Distilled sentence encoders"
 SEEDS=1
@@ -22,11 +22,19 @@ WEIGHT_DECAY=1e-2
 MAX_LENGTH=128 # tokens; longer sentences are cut
 MAX_WORDS=256  # of a line of the training text
 SPEED_TEXT=test.de-en.de SPEED_THREADS=2 # of the comparison of speeds
-MARGIN_OPTIONS='' FEATURE_OPTIONS='' LOGIT_OPTIONS=''
+MARGIN_OPTIONS=() FEATURE_OPTIONS=() LOGIT_OPTIONS=() # of the losses
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
 STUDENTS=() ABLATED=() MARGIN_ALONE=() REDUCTIONS=()
 REDUCED_START='' REDUCED_VECTORS='' REDUCED_VECTORS_OPTIONS=() # what reduced-N begins with; name of the vectors that reduced-N reads, and how the teacher gives them if not as it is
-declare -A STUDENT_OPTIONS STUDENT_WIDTH
+TEACHER_MODEL=() REDUCTION_OPTIONS=() # of reduced-N: the teacher's architecture, and how it is trained
+declare -A STUDENT_OPTIONS STUDENT_WIDTH STUDENT_BETA # options quoted, as those of systems
+
+# A student: its width, options of its model and training, and its own BETA, if it has one.
+student() { # NAME WIDTH BETA OPTION...
+  local options=("${@:4}")
+  STUDENTS+=("$1")
+  STUDENT_WIDTH[$1]=$2 STUDENT_BETA[$1]=$3 STUDENT_OPTIONS[$1]=${options[*]@Q}
+}
 
 usage() {
   cat << END
@@ -59,12 +67,12 @@ check_recipe() {
   [[ -n $TEACHER ]] || die "--teacher: expected a folder of transformers or sentence-transformers, or a checkpoint"
   [[ $DRY_RUN == yes || -e $TEACHER ]] || die "--teacher: $TEACHER: no such file or folder"
   check_folders TEACHER_DATA
-  TEACHER_OPTIONS=(--model "$TEACHER") POOLING_IN_TRAINING=()
-  [[ $LAUNCHER != cpu ]] || TEACHER_OPTIONS+=(--cpu)
+  TEACHER_OPTIONS=(--model "$TEACHER" "${DEVICE[@]}") POOLING_IN_TRAINING=()
   if [[ $TEACHER == *.pt ]]; then
     [[ -n $TEACHER_DATA ]] || die "--teacher $TEACHER: a checkpoint needs --teacher-data, the binarized folder of its training"
     [[ -z $KEEP_OUT ]] || die "--keep-out: of text that this recipe prepares; --teacher-data is prepared"
-    ! has_stage evaluate || warn_of_teachers_text
+    # the text that a teacher was trained on is the students', too; where a recipe made it, its record of `clean` lies beside
+    ! has_stage evaluate || warn_of_late_test_sets "$TEACHER_DATA/../../text/clean.json" "the text of --teacher-data" "where that is prepared"
     [[ -z $UNITED_NATIONS ]] || note "--united-nations: whether $TEACHER_DATA has sentences of this set (UNPC) is not known here"
     DATA=$TEACHER_DATA
     TEACHER_OPTIONS+=(--model-data "$DATA")
@@ -74,13 +82,6 @@ check_recipe() {
   check_reductions
   set_pooling
   ! has_stage train || check_synchronized
-}
-
-# The text that a teacher was trained on is the students', too; where a recipe made it, its record of `clean` lies beside.
-warn_of_teachers_text() {
-  local late
-  late=$(late_test_set "$TEACHER_DATA/../../text/clean.json") || exit 2
-  [[ -z $late ]] || note "$late: not kept out of the text of --teacher-data, and perhaps in it; give its folder where that is prepared"
 }
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
@@ -121,7 +122,19 @@ reduced_teacher_of() { # SYSTEM
 # --- stages --------------------------------------------------------------------------------------------------------
 
 stage_prepare() {
-  if [[ -z $TEACHER_DATA ]]; then prepare_without_test_sets; else note "students are trained on $DATA"; fi
+  local words=$OUTPUT/text
+  if [[ -n $TEACHER_DATA ]]; then
+    note "students are trained on $DATA"
+    return
+  fi
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
+  if ! is_among --tokenizer "${SUBWORD_OPTIONS[@]}"; then # tokenizers of transformers read raw text
+    words=$OUTPUT/tokenized
+    run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$words"
+  fi
+  run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$words" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
 # The teacher's vectors of all training and validation sentences, beside these.
@@ -149,7 +162,7 @@ are_read() { # NAME
 # The vectors of an encoder, of the pairs that are trained on; with --force in place of those of another encoder.
 store_vectors() { # NAME ENCODER_OPTION...
   run python -m embeddings encode --data "$DATA" --split train,valid --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --name "$1" \
-    --dtype "$VECTORS_DTYPE" "${ENCODE_OPTIONS[@]}" "${@:2}" "${ANEW[@]}"
+    --dtype "$VECTORS_DTYPE" "${ENCODE_OPTIONS[@]}" "${@:2}" "${FORCED[@]}"
 }
 
 # The teachers of synchronized distillation (A.1), which are systems here, come before their students.
@@ -160,13 +173,13 @@ stage_train() {
   for system in "${asked[@]}"; do
     if [[ $system == *-ams-syn ]]; then synchronized+=("$system"); else SYSTEM_IDS+=("$system"); fi
   done
-  train_systems
+  train_systems train_system
   for teacher in $(for system in "${synchronized[@]}"; do reduced_teacher_of "$system"; done | sort -u); do
     is_among "$teacher" "${asked[@]}" || note_kept_teacher "$teacher"
     encode_reduced "$teacher"
   done
   SYSTEM_IDS=("${synchronized[@]}")
-  train_systems
+  train_systems train_system
   SYSTEM_IDS=("${asked[@]}")
 }
 
@@ -179,30 +192,32 @@ note_kept_teacher() { # SYSTEM
 # The vectors of a reduced teacher, of the first seed for students of all seeds.
 encode_reduced() { # SYSTEM
   [[ $PLAN != yes ]] || return 0
-  set_encoder_options "$1" "${SEED_LIST[0]}"
+  set_encoder "$1" "${SEED_LIST[0]}"
   store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}"
 }
 
 # Losses that gather compare the pairs of all GPUs at a time; gradients of further batches add up, but their pairs do not meet.
 note_negatives() {
   local world=$((GPUS * NODES))
-  [[ "$MARGIN_OPTIONS $LOGIT_OPTIONS" == *-gather* && $world -lt $BATCH_GPUS ]] || return 0
+  [[ "${MARGIN_OPTIONS[*]} ${LOGIT_OPTIONS[*]}" == *-gather* && $world -lt $BATCH_GPUS ]] || return 0
   note "$((world * BATCH_PAIRS)) pairs are compared with each other (N of 3.1 and 3.4), not $((BATCH_GPUS * BATCH_PAIRS)): $world of $BATCH_GPUS GPUs"
 }
 
 train_system() { # SYSTEM SEED
-  local options languages=() start=()
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
+  local languages=() start=()
   if [[ $1 == reduced-* ]]; then
     start=("$REDUCED_START" "$TEACHER")
     if [[ -f $TEACHER ]]; then set_languages_of_teacher; fi
   elif [[ $TEACHER_IN_TRAINING == yes && $1 != *-ams && $1 != *-ams-syn ]]; then
     start=(--teacher-checkpoint "$TEACHER" "${POOLING_IN_TRAINING[@]}")
   fi
-  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding \
-    --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --dropout "$DROPOUT" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
-    --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" --max-epoch "$EPOCHS" --eval-retrieval \
-    "${SELECTION_OPTIONS[@]}" "${languages[@]}" "${start[@]}" "${options[@]}"
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding \
+    --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --dropout "$DROPOUT" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --optimizer fused_adam --weight-decay "$WEIGHT_DECAY" \
+    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-epoch "$EPOCHS" --max-source-positions "$MAX_LENGTH" \
+    --eval-retrieval "${SELECTION_OPTIONS[@]}" "${SAVING[@]}" --log-format simple --log-interval 100 \
+    "${languages[@]}" "${start[@]}" "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
 # Fill languages: a teacher that is trained on has the embeddings of its own tags, also of languages that its students do not learn.
@@ -250,11 +265,10 @@ add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYST
 
 stage_report() {
   RESULTS=() RETRIEVAL=()
-  add_encoder_results "$OUTPUT/retrieval/teacher"
-  for_each_model add_retrieval
+  add_results "$OUTPUT/retrieval/teacher" evaluate
+  for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
-  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+  write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"
 }
 
 experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "teacher-in-training" "$@"

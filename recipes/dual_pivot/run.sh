@@ -6,19 +6,24 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
-# shellcheck source=recipes/shared/one_pair.sh
-source "$(dirname "$0")/../shared/one_pair.sh"
+source "$HERE/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/pretrained_encoders.sh
+source "$HERE/../shared/pretrained_encoders.sh"
 
 RECIPE=dual_pivot TITLE="Dual-pivot transfer"
+ALL_STAGES="prepare untrained train evaluate report"
+SEEDS=1
+CONFIGURED="CORPUS LANGUAGES LEARNING_RATE EPOCHS BATCH_GPUS BATCH_PAIRS BUDGET LAYERS"
 LANGUAGE_GROUPS=dual_pivot
+MAX_WORDS=256 # of a line of text
 
 # What sections 3 to 5 have for all systems; a configuration changes it.
 LEARNING_RATE=1e-3
 BATCH_PAIRS=32 # of the published code
 BATCH_GPUS=1
 MAX_LENGTH=256
-OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum)
+OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum) # with what else all systems have
+LAYER_SUMS=no # are the layers of the frozen encoder stored, and trained on?
 SENTENCE_WIDTH=1024
 PAIRED_MARGIN=0 # alpha of 5.2 and 5.3
 UNPAIRED_LEARNING_RATE='' # if it is another one
@@ -41,12 +46,62 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --systems LIST      of paired-PAIR and unpaired-PAIR, with --bucc unpaired-bucc-PAIR, and, not by default, paired- and
                       unpaired- with N-pairs, layer-N, mixture or map, and adversarial- and cycle- with mixture, map or both; or 'all'
 $(usage_of_pretrained)
-$(usage_of_sts)
+  --sts DIR           rated pairs of sentences of STS 2017, STS.ar.tsv, STS.en-ar.tsv, … (sentence, sentence, rating): measured
+                      in evaluate
 $(usage_of_experiment)
 $(usage_of_all)
 
 Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems paired-de-en,unpaired-de-en
 END
+}
+
+check_recipe() {
+  check_test_sets
+  check_encoders
+}
+
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "$MAX_WORDS" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep subword --tokenizer "$ENCODER" --input "$OUTPUT/text" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+
+stage_untrained() { for_each_layer untrained; }
+
+# If LAYER_SUMS says so, the frozen encoder reads every sentence once, for all systems that are trained on its pair.
+stage_train() {
+  local system pairs
+  if [[ $PLAN == yes && $LAYER_SUMS == yes ]] && ! any_file "$DATA"/train.*.frozen.layers; then
+    note "no sums of layers are stored yet: the plan is of trainings that encode every batch, and too long"
+  elif [[ $LAYER_SUMS == yes ]]; then
+    pairs=$(for system in "${SYSTEM_IDS[@]}"; do pairs_of "$system" | tr , '\n'; done | sort -u | paste -sd,)
+    [[ $PLAN == yes ]] ||
+      run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" \
+        --model "$ENCODER" "${DEVICE[@]}" "${FORCED[@]}"
+    OPTIMIZER_OPTIONS+=(--layer-sums frozen)
+  fi
+  train_systems train_system
+}
+
+train_system() { # SYSTEM SEED
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
+    --pretrained-encoder "$ENCODER" --criterion weighted_losses \
+    --lr "$LEARNING_RATE" --lr-scheduler fixed "${OPTIMIZER_OPTIONS[@]}" \
+    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-epoch "$EPOCHS" --max-source-positions "$MAX_LENGTH" \
+    --eval-retrieval --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+stage_evaluate() { for_each_model_at_once evaluate; }
+
+stage_report() {
+  RESULTS=() RETRIEVAL=()
+  compare_trained
+  for_each_layer add_untrained
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
+  note_report "$OUTPUT"
 }
 
 experiment "encoder compared tatoeba flores new-tatoeba bucc sts keep-out" "" "$@"

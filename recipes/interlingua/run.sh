@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/translation.sh
+source "$HERE/../shared/translation.sh"
 
 RECIPE=interlingua TITLE="Neural interlingua"
 ENCODER_LAYERS=6 # of MNMT: M + N (7.2.1)
@@ -12,18 +14,14 @@ INTERLINGUA_OPTIONS=() # of the model of all systems that have one
 REQUIRED_SETTINGS=(INTERLINGUA_LENGTH)
 SPACY_MODEL=''
 ALL_STAGES="prepare train translate score curves probe report"
-CURVE_LLR=none # checkpoints of the learning curves whose languages are recognized
 PROBE_READS='' # what it translates, the probe translates itself
 COMPARISONS=( # differ on two axes: bridge and losses, language tags and initialization
   mnmt:fixed-universal mnmt:fixed-specific mnmt:variable fixed-universal:variable fixed-specific:variable mnmt:t-enc
   mnmt:variable-per-token mnmt:variable+w2w mnmt:t-enc+w2w mnmt+w2w:variable+w2w mnmt+w2w:t-enc+w2w
 )
-# shellcheck source=recipes/shared/alignment.sh
-source "$HERE/../shared/alignment.sh"
-# shellcheck source=recipes/shared/curves.sh
-source "$HERE/../shared/curves.sh"
-# shellcheck source=recipes/interlingua/starts.sh
-source "$HERE/starts.sh"
+COMBINATIONS=( # without, with each, and with both changes: do gains add up (9.2)?
+  mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w mnmt:variable:mnmt@deshuffling:variable@deshuffling
+)
 
 usage() {
   cat << END
@@ -54,43 +52,143 @@ check_recipe() {
     die "--systems: @enss needs the phrases of English text; give a spaCy pipeline with --spacy-model, a name or a path"
 }
 
+# Text and subwords; the lexicon of word contrast; phrases of the English side of all pairs, which HFSS reorders.
 stage_prepare() {
-  prepare
-  [[ $SYSTEM_LIST != *+w2w* ]] || align
-  [[ $SYSTEM_LIST != *@enss* ]] || parse
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+  if [[ $SYSTEM_LIST == *+w2w* ]]; then
+    run python -m data_prep align --aligner word2word --train-sample 0 --input "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
+      --data "$DATA" --output "$OUTPUT/aligned/word2word"
+  fi
+  if [[ $SYSTEM_LIST == *@enss* ]]; then
+    run python -m data_prep phrases --parser spacy --model "$SPACY_MODEL" --lang en --input "$OUTPUT/tokenized" \
+      --text "$OUTPUT/text" --output "$OUTPUT/structures"
+    run python -m data_prep structures --input "$OUTPUT/structures" --tokenized "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
+      --data "$DATA"
+  fi
 }
 
-# Phrases of the English side of all pairs, which HFSS reorders.
-parse() {
-  run python -m data_prep phrases --parser spacy --model "$SPACY_MODEL" --lang en --input "$OUTPUT/tokenized" \
-    --text "$OUTPUT/text" --output "$OUTPUT/structures"
-  run python -m data_prep structures --input "$OUTPUT/structures" --tokenized "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
-    --data "$DATA"
+# --- training ------------------------------------------------------------------------------------------------------
+
+# What systems start from, if the configuration has `start_settings`: all of a seed and of one placement of tags start from one
+# MNMT, which is trained with these settings. That of SYSTEM@PRETRAINING is trained half as long, with `pretraining_settings`, from a
+# model that was pre-trained for the other half, so that all systems see as many updates.
+stage_train() {
+  local start starts pretraining pretrainings system seed
+  if has_function start_settings; then
+    leaves_nothing || need_data
+    [[ $FORCE != yes ]] ||
+      note "--force: what these systems start from is trained anew, too; systems that are not among them no longer share it"
+    starts=$(for system in "${SYSTEM_IDS[@]}"; do start_of "$system"; done | sort -u)
+    pretrainings=$(for start in $starts; do [[ $start != *@* ]] || echo "${start##*@}"; done | sort -u)
+    for pretraining in $pretrainings; do # starts that differ in their tags share one
+      for seed in "${SEED_LIST[@]}"; do start_job '' apart pretrain "$pretraining" "$seed"; done
+    done
+    finish_jobs trainings
+    for start in $starts; do
+      for seed in "${SEED_LIST[@]}"; do start_job '' apart train_start "$start" "$seed"; done
+    done
+    finish_jobs trainings
+  fi
+  train_systems train_system
+}
+
+has_function() { declare -F "$1" > /dev/null; }
+
+# The system that the start of a system is, but for its training.
+start_of() { # SYSTEM
+  local start=mnmt
+  [[ $1 != t-enc* ]] || start=t-enc
+  [[ $1 != *@* ]] || start+=@${1##*@}
+  echo "$start"
+}
+
+start_folder() { # STARTING_SYSTEM SEED
+  local name=start-$1
+  echo "$OUTPUT/models/${name/start-mnmt/start}-seed$2"
+}
+
+pretrained_folder() { echo "$OUTPUT/models/pretrained-$1-seed$2"; } # PRETRAINING SEED
+
+# In a shell of its own, as the settings are those of this training: MASS and deshuffling of all languages, or of all but
+# English, which has ENSS (chapter 4), on both sides of the same pairs.
+pretrain() { # PRETRAINING SEED
+  local tasks=("${LANGUAGES[@]/%/=mass+deshuffling}")
+  [[ $1 != enss ]] || tasks=("${tasks[@]/#en=mass+deshuffling/en=mass+hfss}")
+  pretraining_settings
+  train_model "$(pretrained_folder "$@")" "$2" --task linguistic_pretraining --pretraining-tasks "$(joined "${tasks[@]}")" \
+    "${UNTAGGED_MNMT[@]}" --best-checkpoint-metric ppl
+}
+
+# Likewise.
+train_start() { # STARTING_SYSTEM SEED
+  local start=()
+  if [[ $1 == *@* ]]; then
+    pretraining_settings
+    start=(--pretrained-checkpoint "$(pretrained_folder "${1##*@}" "$2")/checkpoint_best.pt")
+  else
+    start_settings
+  fi
+  load_systems # whose options the settings change
+  set_training_options "$1"
+  train_model "$(start_folder "$@")" "$2" --task multilingual_nmt --lang-pairs "$PAIRS" "${OPTIONS[@]}" "${start[@]}"
 }
 
 train_system() { # SYSTEM SEED
-  local options start=()
-  ! has_start || start=(--pretrained-checkpoint "$(start_folder "$(start_of "$1")" "$2")/checkpoint_best.pt")
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  train_translation "$OUTPUT/models/$(model_name "$@")" "$2" "${options[@]}" "${start[@]}"
+  local start=()
+  ! has_function start_settings || start=(--pretrained-checkpoint "$(start_folder "$(start_of "$1")" "$2")/checkpoint_best.pt")
+  set_training_options "$1"
+  train_model "$OUTPUT/models/$(model_name "$@")" "$2" --task multilingual_nmt --lang-pairs "$PAIRS" "${OPTIONS[@]}" "${start[@]}"
 }
 
-stage_train() {
-  if has_start; then train_starts; fi
-  train_systems
+train_model() { # FOLDER SEED OPTION...
+  train fairseq-train "$DATA" --save-dir "$1" --seed "$2" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    --label-smoothing "$LABEL_SMOOTHING" --max-tokens "$MAX_TOKENS" --batches-per-update "$BATCH_GPUS" --max-epoch "$EPOCHS" \
+    --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" --skip-invalid-size-inputs-valid-test \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${@:3}" "${EXTRA_OPTIONS[@]}"
 }
 
-probe() { # SYSTEM SEED
-  [[ ${TRAINING_OPTIONS[${TRAINED_AS[$1]}]} == *"--arch interlingua_"* ]] || return 0
+# --- translation and probes ----------------------------------------------------------------------------------------
+
+stage_translate() { for_each_model_at_once translate; }
+
+translate() { # SYSTEM SEED
   set_evaluated "$@"
-  run python -m eval probe interlingua "${EVALUATED[@]}" --output "$OUTPUT/probes/$1-seed$2"
+  run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
 }
 
-add_log() { # SYSTEM SEED
-  [[ ${TRAINED_AS[$1]} != "$1" ]] || LOGS+=("${TABLE_NAME[$1]}=$OUTPUT/models/$1-seed$2/train.log")
+stage_score() { score; }
+
+# Every checkpoint that is kept, on the validation set, with greedy search.
+stage_curves() {
+  [[ $KEEP_UPDATES != 1 ]] || return 0
+  CURVE=()
+  for_each_model curve
+  finish_jobs checkpoints
+  [[ ${#CURVE[@]} == 0 ]] || run python -m eval probe learning-curves "${CURVE[@]}" --output "$OUTPUT/curves"
 }
 
-# Validation losses of all trainings (Figure 7.3), besides.
+curve() { # SYSTEM SEED
+  [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
+  CURVE_NAME=${TABLE_NAME[$1]}
+  for_each_checkpoint "$(model_name "$@")" measure_later
+}
+
+measure_later() { # NAME FOLDER CHECKPOINT
+  CURVE+=("$2")
+  start_job "$1" alone "$2" measured measure_checkpoint "$2" "$3"
+}
+
+measure_checkpoint() { # FOLDER CHECKPOINT
+  run python -m eval translate --checkpoint "$2" --data "$DATA" --beam 1 "${SEARCH_OPTIONS[@]}" --name "$CURVE_NAME" "${DEVICE[@]}" --split valid --output "$1"
+  run python -m eval score "$1"
+}
+
+# The interlingua, and validation losses of all trainings (Figure 7.3).
 stage_probe() {
   for_each_model_at_once probe
   LOGS=()
@@ -99,21 +197,36 @@ stage_probe() {
     run python -m eval probe validation-curves "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/probes"
 }
 
-add_probe_results() { # SYSTEM SEED
-  add_probe_files "$OUTPUT/probes/$1-seed$2/interlingua.json"
+probe() { # SYSTEM SEED
+  set_training_options "${TRAINED_AS[$1]}"
+  [[ "${OPTIONS[*]}" == *"--arch interlingua_"* ]] || return 0
+  set_evaluated "$@"
+  run python -m eval probe interlingua "${EVALUATED[@]}" --output "$OUTPUT/probes/$1-seed$2"
 }
 
-# Do gains add up (9.2)? Where all four systems are asked for, and one seed of all is there: without, with each, with both changes.
-COMBINATIONS=(
-  mnmt:variable:mnmt+w2w:variable+w2w mnmt:t-enc:mnmt+w2w:t-enc+w2w mnmt:variable:mnmt@deshuffling:variable@deshuffling
-)
+add_log() { # SYSTEM SEED
+  [[ ${TRAINED_AS[$1]} != "$1" ]] || LOGS+=("${TABLE_NAME[$1]}=$OUTPUT/models/$1-seed$2/train.log")
+}
+
+# --- report --------------------------------------------------------------------------------------------------------
+
+stage_report() {
+  for_each_model add_probe_results
+  add_probe_files "$OUTPUT/probes/validation-curves.json" "$OUTPUT/curves/learning-curves.json"
+  combine
+  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
+}
+
+add_probe_results() { add_probe_files "$OUTPUT/probes/$1-seed$2/interlingua.json"; } # SYSTEM SEED
+
+# Those COMBINATIONS of which all four systems are asked for; of the first seed that all have: the probe finds the others.
 combine() {
   local four seed folders chosen=()
   for four in "${COMBINATIONS[@]}"; do
     for seed in "${SEED_LIST[@]}"; do
       folders=$(folders_of_four "$four" "$seed") || continue
       chosen+=("$folders")
-      break # the probe finds the other seeds
+      break
     done
   done
   [[ ${#chosen[@]} -gt 0 ]] || return 0
@@ -121,7 +234,6 @@ combine() {
   add_probe_files "$OUTPUT/probes/combination.json"
 }
 
-# Their translations, if all four are asked for.
 folders_of_four() { # SYSTEM:SYSTEM:SYSTEM:SYSTEM SEED
   local system folder folders=
   for system in ${1//:/ }; do
@@ -130,13 +242,6 @@ folders_of_four() { # SYSTEM:SYSTEM:SYSTEM:SYSTEM SEED
     folders+=:$folder
   done
   echo "${folders#:}"
-}
-
-stage_report() {
-  for_each_model add_probe_results
-  add_probe_files "$OUTPUT/probes/validation-curves.json" "$OUTPUT/curves/learning-curves.json"
-  combine
-  report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 
 experiment "spacy-model" "" "$@"

@@ -5,12 +5,17 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
-# shellcheck source=recipes/shared/one_pair.sh
-source "$(dirname "$0")/../shared/one_pair.sh"
+source "$HERE/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/pretrained_encoders.sh
+source "$HERE/../shared/pretrained_encoders.sh"
 
 RECIPE=one_aligner TITLE="OneAligner"
-ALL_STAGES="pretrain $ALL_STAGES"
+ALL_STAGES="pretrain prepare untrained train evaluate report"
+SEEDS=1
+CONFIGURED="CORPUS LANGUAGES LEARNING_RATE EPOCHS BATCH_GPUS BATCH_PAIRS BUDGET LAYERS"
+MAX_WORDS=256          # of a line of text
+PRETRAINING_OPTIONS=() # of `embeddings pretrain`, if the recipe makes its encoder, in the stage pretrain
+PRETRAINING_UPDATES=() # after which it is kept; the last one is trained, the others are compared with it
 LANGUAGE_GROUPS=one_aligner
 
 # What section 3 has for all systems; a configuration changes it.
@@ -20,8 +25,8 @@ BATCH_GPUS=1
 EPOCHS=3
 MAX_LENGTH=100
 BUDGET=1000000 # pairs of sentences, of all languages together
-OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5)
-LOSS="--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75"
+OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5) # with what else all systems have
+LOSS=(--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75)
 RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
 SHOWN_SIMILARITY=bert-score-normalized # what is trained
 COMPARED_MEASURES=(cosine:bert-score-normalized cosine:cosine-normalized bert-score:bert-score-normalized) # columns of Table 1
@@ -31,8 +36,8 @@ EVERY_PAIR='' # what is trained without budget
 SIZES=()      # budgets of further systems of the pair SIZE_PAIR
 SIZE_PAIR=''
 SIZE_GROUP=Tatoeba-36 # of languages, whose P@1 is plotted against sizes
-DIRECTION=from    # English: the paper evaluates as XTREME, whose queries on Tatoeba are English sentences
-LANGUAGE_SIZES=''                     # LANGUAGE<tab>GiB of the text that the encoder was trained on
+DIRECTION=from            # English: the paper evaluates as XTREME, whose queries on Tatoeba are English sentences
+LANGUAGE_SIZES=''         # LANGUAGE<tab>GiB of the text that the encoder was trained on
 
 usage() {
   cat << END
@@ -54,9 +59,85 @@ Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-1300
 END
 }
 
-compare_sizes() {
+check_recipe() {
+  check_test_sets
+  [[ -n $ENCODER || ${#PRETRAINING_OPTIONS[@]} == 0 ]] || use_own_encoder
+  check_encoders
+}
+
+# Without --encoder: the last checkpoint of the recipe's own pre-training.
+use_own_encoder() {
+  PRETRAINED=$OUTPUT/mlm ENCODER=$OUTPUT/mlm/update-${PRETRAINING_UPDATES[-1]}
+  [[ -n $COMPARED ]] || COMPARED_FOLDERS=("${PRETRAINING_UPDATES[@]::${#PRETRAINING_UPDATES[@]}-1}") COMPARED_FOLDERS=("${COMPARED_FOLDERS[@]/#/"$PRETRAINED/update-"}")
+  [[ -n $DATA_ROOT ]] || die "--data-root: expected the folder of the corpus"
+  has_stage pretrain || [[ $DRY_RUN == yes || -d $ENCODER ]] || die "$ENCODER: no such folder; run the stage pretrain first"
+  if ! has_stage pretrain && { has_stage untrained || has_stage evaluate; }; then
+    warn_of_late_test_sets "$OUTPUT/monolingual/clean.json" "the text of the stage pretrain" "to pretrain and train, too"
+  fi
+}
+
+# A masked language model of the corpus's languages, each by itself, without sentences of test sets.
+stage_pretrain() {
+  local language table=$OUTPUT/table text=$OUTPUT/monolingual
+  [[ -n $PRETRAINED ]] || return 0
+  if ! leaves_nothing; then
+    mkdir -p "$table"
+    for language in "${LANGUAGES[@]}"; do
+      link_text "$DATA_ROOT/train.$language" "$table/train.$language"
+      link_text "$DATA_ROOT/multiway/valid.$language" "$table/valid.$language"
+    done
+  fi
+  run python -m data_prep clean --input "$table" --output "$text" --exclude-text "$DATA_ROOT"/multiway/test.* "${TEST_TEXTS[@]}"
+  run python -m embeddings pretrain --text "$text" --languages "$(joined "${LANGUAGES[@]}")" "${PRETRAINING_OPTIONS[@]}" "${DEVICE[@]}" \
+    --output "$PRETRAINED" "${FORCED[@]}"
+}
+
+# A text under another name, which ends as its own does if it is compressed.
+link_text() { # FILE LINK
+  local ending
+  for ending in '' .gz .xz; do
+    [[ -f $1$ending ]] || continue
+    rm -f "$2" "$2".*
+    ln -s "$(realpath "$1$ending")" "$2$ending"
+    return
+  done
+  die "$1: no such file, compressed or not"
+}
+
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "$MAX_WORDS" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep subword --tokenizer "$ENCODER" --input "$OUTPUT/text" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+
+stage_untrained() { for_each_layer untrained; }
+
+stage_train() { train_systems train_system; }
+
+train_system() { # SYSTEM SEED
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
+    --pretrained-encoder "$ENCODER" --criterion weighted_losses \
+    --lr "$LEARNING_RATE" --lr-scheduler fixed "${OPTIMIZER_OPTIONS[@]}" \
+    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-epoch "$EPOCHS" --max-source-positions "$MAX_LENGTH" \
+    --eval-retrieval --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+stage_evaluate() { for_each_model_at_once evaluate; }
+
+stage_report() {
+  RESULTS=() RETRIEVAL=()
+  compare_trained
+  RETRIEVAL=()
+  for_each_layer add_untrained
+  [[ ${#RETRIEVAL[@]} == 0 || ${#COMPARED_MEASURES[@]} == 0 ]] ||
+    compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
+  note_report "$OUTPUT"
 }
 
 # P@1 against the pairs of sentences that systems of one pair of languages were trained on (Figure 1), before short ones are left
@@ -83,7 +164,7 @@ compare_sizes_of_bitext() {
 
 # Not those of several pairs, whose languages grow with the data, nor ablations and -as-long, which are trained in another way.
 is_of_one_pair() { # SYSTEM
-  [[ $1 == size-* && $1 != *-as-long || ${TRAINING_OPTIONS[$1]} == *"--pairs $1 "* ]]
+  [[ $1 == size-* && $1 != *-as-long || $(pairs_of "$1") == "$1" ]]
 }
 
 # P@1 of the first system over all pairs that a language is in against the language's own text (Figure 2), on New-Tatoeba, or
@@ -112,7 +193,7 @@ add_retrieved_of_one_pair() { # TEST_SET SYSTEM SEED
   ! is_of_one_pair "$2" || add_retrieved "$@"
 }
 
-add_retrieved() { RETRIEVED+=("$(retrieval_folder "$2" "$3")/$1"); } # TEST_SET SYSTEM SEED
+add_retrieved() { RETRIEVED+=("$(retrieval_folder "${@:2}")/$1"); } # TEST_SET SYSTEM SEED
 
 compare_size() { # FOLDER TABLE UNIT OPTION...
   run python -m eval probe data-size "${RETRIEVED[@]}" --sizes "$2" --unit "$3" --similarity "$SHOWN_SIMILARITY" "${@:4}" --output "$OUTPUT/$1"
@@ -120,14 +201,14 @@ compare_size() { # FOLDER TABLE UNIT OPTION...
 }
 
 training_pairs() { # SYSTEM
-  local given="${TRAINING_OPTIONS[$1]}" pairs budget pair lines=0
-  pairs=$(pairs_of "$1")
-  budget=$(grep -oP -- '--pair-budget \K\S+' <<< "$given" | tail -1 || true)
-  for pair in ${pairs//,/ }; do
+  local pair pairs budget total=0
+  budget=$(value_in --pair-budget "$1")
+  split_list --pairs "$(pairs_of "$1")" pairs
+  for pair in "${pairs[@]}"; do
     pair=$(tr - '\n' <<< "$pair" | sort | paste -sd-)
-    lines=$((lines + $(wc -l < "$OUTPUT/text/train.$pair.${pair%-*}")))
+    total=$((total + $(wc -l < "$OUTPUT/text/train.$pair.${pair%-*}")))
   done
-  if [[ -n $budget && $budget -lt $lines ]]; then echo "$budget"; else echo "$lines"; fi
+  if [[ -n $budget && $budget -lt $total ]]; then echo "$budget"; else echo "$total"; fi
 }
 
 experiment "encoder compared tatoeba flores new-tatoeba bucc keep-out" "" "$@"

@@ -1,38 +1,34 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2054,SC2153
 # Trained on one pair (Tables 4 and 5), on several and on all (Tables 3 and 7), with fewer pairs of sentences (Figure 1); and parts
 # of the model left out in training (2.2 to 2.4, 3.3), for which the paper has no table.
 for pair in "${SINGLE_PAIRS[@]}"; do
-  default_systems <<< "$pair | | --pairs $pair --pair-budget $BUDGET $LOSS | |"
+  system "$pair" '' '' --pairs "$pair" --pair-budget "$BUDGET" "${LOSS[@]}"
 done
 # The other pairs of Table 9 and Figure 1, with as many sentences as they have.
 for language in "${LANGUAGES[@]}"; do
   pair=$language-en
   [[ -z $EVERY_PAIR || $language == en ]] || is_among "$pair" "${SINGLE_PAIRS[@]}" ||
-    other_systems <<< "$pair | | --pairs $pair --pair-budget $BUDGET $LOSS | |"
+    variant "$pair" '' '' --pairs "$pair" --pair-budget "$BUDGET" "${LOSS[@]}"
 done
 for name in "${SEVERAL[@]}"; do
-  default_systems <<< "$name | | --pairs ${PAIRS_OF[$name]} --pair-budget $BUDGET $LOSS | |"
+  system "$name" '' '' --pairs "${PAIRS_OF[$name]}" --pair-budget "$BUDGET" "${LOSS[@]}"
 done
 for size in "${SIZES[@]}"; do
-  of_size="--pairs $SIZE_PAIR --pair-budget $size $LOSS"
-  default_systems <<< "size-$size | | $of_size | |"
+  system "size-$size" '' '' --pairs "$SIZE_PAIR" --pair-budget "$size" "${LOSS[@]}"
   # Fewer sentences are fewer updates, too; here they are read as often as makes as many updates, and validated as often.
   times=$((BUDGET / size))
   [[ $times -le 1 ]] ||
-    other_systems <<< "size-$size-as-long | | $of_size --max-epoch $((EPOCHS * times)) --validate-interval $times | |"
+    variant "size-$size-as-long" '' '' --pairs "$SIZE_PAIR" --pair-budget "$size" "${LOSS[@]}" --max-epoch $((EPOCHS * times)) --validate-interval "$times"
 done
-if [[ -n $EVERY_PAIR ]]; then
-  default_systems <<< "unlimited | | --pairs $EVERY_PAIR $LOSS | |"
-fi
+[[ -z $EVERY_PAIR ]] || system unlimited '' '' --pairs "$EVERY_PAIR" "${LOSS[@]}"
 
 # Of the first pair. Where a configuration validates by BERT-score, each is chosen by the measure that it is trained by. An option that
 # comes again counts.
-BY_COSINE="--eval-retrieval-similarity cosine"
-ABLATED="--pairs ${SINGLE_PAIRS[0]:-} --pair-budget $BUDGET $LOSS"
-other_systems << END
-pooled | | $ABLATED --global-ranking-similarity dot $BY_COSINE | |
-pooled-unnormalized | | $ABLATED --global-ranking-similarity dot --global-ranking-normalization 0 $BY_COSINE --eval-retrieval-normalization 0 | |
-unnormalized | | $ABLATED --global-ranking-normalization 0 --eval-retrieval-normalization 0 | |
-one-dimensional | | $ABLATED --global-ranking-one-dimensional | |
-cosine | | $ABLATED --global-ranking-similarity bert-score-cosine | |
-END
+BY_COSINE=(--eval-retrieval-similarity cosine)
+NOT_NORMALIZED=(--global-ranking-normalization 0 --eval-retrieval-normalization 0)
+ABLATED=(--pairs "${SINGLE_PAIRS[0]:-}" --pair-budget "$BUDGET" "${LOSS[@]}")
+variant pooled '' '' "${ABLATED[@]}" --global-ranking-similarity dot "${BY_COSINE[@]}"
+variant pooled-unnormalized '' '' "${ABLATED[@]}" --global-ranking-similarity dot "${BY_COSINE[@]}" "${NOT_NORMALIZED[@]}"
+variant unnormalized '' '' "${ABLATED[@]}" "${NOT_NORMALIZED[@]}"
+variant one-dimensional '' '' "${ABLATED[@]}" --global-ranking-one-dimensional
+variant cosine '' '' "${ABLATED[@]}" --global-ranking-similarity bert-score-cosine

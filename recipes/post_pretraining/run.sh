@@ -6,17 +6,15 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
-# shellcheck source=recipes/shared/finetuning.sh
-source "$(dirname "$0")/../shared/finetuning.sh"
+source "$HERE/../shared/sentence_encoders.sh"
+# shellcheck source=recipes/shared/fine_tuning.sh
+source "$HERE/../shared/fine_tuning.sh"
 
 RECIPE=post_pretraining TITLE="Post-pretraining alignment"
 ENCODER='' MLQA=''
 SEEDS=1
 ALL_STAGES="prepare train export finetune report"
-REQUIRED_SETTINGS=(BATCH_PAIRS SIZES)
-ARCHITECTURE=sentence_encoder
-DROPOUT=0.1   # the encoder's own
+CONFIGURED="CORPUS LANGUAGES LEARNING_RATE EPOCHS BATCH_GPUS BATCH_PAIRS SIZES"
 MAX_WORDS=256 # of a line of text
 UNALIGNED=unaligned # the system that is the encoder as it is
 
@@ -27,6 +25,7 @@ QUEUE=32000
 WARMUP_SHARE=10 # per cent of the updates
 HAS_POOLER=no # is there one in the encoder, below the classifier of its kind (BERT)?
 FINETUNE_OPTIONS=() # in place of the defaults of `embeddings finetune`, which are the paper's
+SIZES=()
 declare -A PAIRS_OF UPDATES_OF
 
 # A size of the bitext: so many pairs of every language, read in so many updates. Names of systems end with -NAME.
@@ -57,11 +56,10 @@ END
 }
 
 check_recipe() {
-  refuse_comet
   check_folders XNLI MLQA
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers, mBERT for example"
   check_folders ENCODER
-  SUBWORD_OPTIONS=(--tokenizer "$ENCODER") # all of its symbols: it is fine-tuned on other text
+  set_training_device
   [[ -n $XNLI$MLQA ]] || ! { has_stage finetune || has_stage report; } || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
   ! has_stage finetune || for_each_model for_each_training check_files
   [[ $PLAN != yes ]] || is_alignment_needed || die "--plan: nothing is aligned of --systems $UNALIGNED"
@@ -69,24 +67,32 @@ check_recipe() {
 
 # --- alignment -----------------------------------------------------------------------------------------------------
 
-stage_prepare() { ! is_alignment_needed || prepare; }
+stage_prepare() {
+  is_alignment_needed || return 0
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "$MAX_WORDS" "${CLEAN_OPTIONS[@]}"
+  # all symbols of the encoder: it is fine-tuned on other text
+  run python -m data_prep subword --tokenizer "$ENCODER" --input "$OUTPUT/text" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
 
-stage_train() { ! is_alignment_needed || train_systems; }
+stage_train() { ! is_alignment_needed || train_systems train_system; }
 
 # The encoder as it is needs no bitext.
 is_alignment_needed() { [[ ${SYSTEM_IDS[*]} != "$UNALIGNED" ]]; }
 
 # AdamW of fairseq: its `adam` takes the decay from the weights themselves.
 train_system() { # SYSTEM SEED
-  local options updates
+  local updates=${UPDATES_OF[${1##*-}]:-}
   [[ $1 != "$UNALIGNED" ]] || return 0
-  updates=${UPDATES_OF[${1##*-}]}
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" --task sentence_embedding --arch "$ARCHITECTURE" \
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
     --random-sides --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
-    --lr-scheduler polynomial_decay --total-num-update "$updates" --max-update "$updates" \
-    --warmup-updates $((updates * WARMUP_SHARE / 100)) --batch-size "$BATCH_PAIRS" --eval-retrieval "${options[@]}"
+    --lr "$LEARNING_RATE" --lr-scheduler polynomial_decay --total-num-update "$updates" --max-update "$updates" \
+    --warmup-updates $((updates * WARMUP_SHARE / 100)) --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
+    --max-source-positions "$MAX_LENGTH" --eval-retrieval \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
 # The encoder of a system as a folder of transformers.
@@ -150,7 +156,7 @@ test_file_of() { # TASK LANGUAGE
 }
 
 is_switched() { # SYSTEM TRAINING_LANGUAGE
-  [[ $2 != en && ${EVALUATION_OPTIONS[$1]} != *without-code-switching* ]]
+  [[ $2 != en && $1 != no-cs-* ]]
 }
 
 check_files() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
@@ -162,14 +168,13 @@ check_files() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
 }
 
 finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
-  local language DEVICE tests=() options=("${FINETUNE_OPTIONS[@]}")
+  local language tests=() options=("${FINETUNE_OPTIONS[@]}")
   "set_files_of_$3" "$4"
   for language in "${@:5}"; do tests+=("$language=$(test_file_of "$3" "$language")"); done
   ! is_switched "$1" "$4" || options+=(--code-switching "$ORIGINALS")
   [[ $HAS_POOLER != yes || $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
-  set_device
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
-    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${ANEW[@]}" \
+    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$(finetuned_folder "$@")"
 }
 
@@ -189,8 +194,8 @@ stage_report() {
   else
     note "left out: transfer, for want of a system that learned in English"
   fi
-  run python -m eval report "${RESULTS[@]}" "${transfer[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
-  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+  RESULTS+=("${transfer[@]}")
+  write_report
 }
 
 add_finetuned() { # SYSTEM SEED
@@ -200,7 +205,7 @@ add_finetuned() { # SYSTEM SEED
 add_result() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   local file
   file=$(finetuned_folder "$@")/finetuning.json
-  [[ $DRY_RUN == yes || -e $file ]] || die "$file: no such file; run the stage finetune first"
+  needs_result "$file" finetune
   RESULTS+=("$file")
   [[ $4 != en || $# -lt 6 ]] || IS_ZERO_SHOT=yes
 }
@@ -212,7 +217,7 @@ list_finished() {
   [[ ! -d $OUTPUT/models ]] || python -m fairseq_ext finished-trainings "$OUTPUT/models"
 }
 
-# Whether what the stages read of a model is there, besides its checkpoint (finished.sh).
+# Whether what the stages read of a model is there, besides its checkpoint.
 has_what_is_read() { # SYSTEM SEED
   local file RESULTS=() DRY_RUN=yes
   if has_stage finetune; then

@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/translation.sh
+source "$HERE/../shared/translation.sh"
 
 LANGUAGES=en,de,es,fr,ru
 TRAIN_LINES=8000
@@ -19,7 +21,6 @@ MODEL_OPTIONS=(--encoder-layers 3 --decoder-layers 3)
 DROPOUT=0.1
 RESIDUAL_LAYER=2
 TARGET_LAYERS=2
-load_systems "$ROOT/recipes/zero_shot/systems.sh"
 
 usage() {
   cat << END
@@ -54,11 +55,11 @@ one_of --launcher "$LAUNCHER" cpu gpu
 check_launcher
 check_output
 check_comet
-for option in TRAIN_LINES TEST_LINES MERGES UPDATES SEED; do
-  name=${option,,}
-  positive "--${name/_/-}" "${!option}"
-done
+# shellcheck source=recipes/zero_shot/systems.sh
+source "$ROOT/recipes/zero_shot/systems.sh"
+for number in TRAIN_LINES TEST_LINES MERGES UPDATES SEED; do positive "$(option_of "$number")" "${!number}"; done
 
+NAME=${OUTPUT##*/} # the data set, in what the trainings took
 TEXT=$OUTPUT/text
 DATA=$OUTPUT/data/phrasebook
 split_list --languages "$LANGUAGES" LANGUAGE_LIST
@@ -75,19 +76,17 @@ PAIRS=$(english_centric "${LANGUAGE_LIST[@]}")
 FOLDERS=()
 for system in 1 2; do
   folder=system$system-seed$SEED
-  read -ra options <<< "${TRAINING_OPTIONS[$system]}"
-  start_job train "$OUTPUT/models/$folder" "$DATA" --task multilingual_nmt --lang-pairs "$PAIRS" "${options[@]}" \
-    --label-smoothing 0.1 \
+  set_training_options "$system"
+  start_job '' train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$folder" --seed "$SEED" --task multilingual_nmt --lang-pairs "$PAIRS" \
+    "${OPTIONS[@]}" --label-smoothing 0.1 \
     --optimizer fused_adam --lr 2e-3 --lr-scheduler inverse_sqrt --warmup-updates 200 --clip-norm 1.0 \
-    --max-tokens 2048 --max-update "$UPDATES" --seed "$SEED" --num-workers 0 \
+    --max-tokens 2048 --max-update "$UPDATES" --num-workers 0 \
     --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "${EXTRA_OPTIONS[@]}"
   FOLDERS+=("$OUTPUT/translations/$folder")
 done
-finish_jobs
+finish_jobs trainings
 
 note "translation of every direction"
-DEVICE=()
-[[ $LAUNCHER != cpu ]] || DEVICE=(--cpu)
 for folder in "${FOLDERS[@]}"; do
   run python -m eval translate --checkpoint "$OUTPUT/models/$(basename "$folder")/checkpoint_best.pt" \
     --data "$DATA" --max-len-a 1.5 --max-len-b 20 "${DEVICE[@]}" --output "$folder"

@@ -5,13 +5,12 @@ set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
 # shellcheck source=recipes/shared/sentence_encoders.sh
-source "$(dirname "$0")/../shared/sentence_encoders.sh"
+source "$HERE/../shared/sentence_encoders.sh"
 
 RECIPE=sentence_embedding TITLE="Sentence encoders"
 SEEDS=1
 ALL_STAGES="prepare train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS TRANSLATION_MODEL)
-TRANSLATION=translation # the system that is no sentence encoder
 CASE=$HERE/case.en      # the two sentences of 2.4.8
 FURTHER_RESULTS=(case/neighbours.json)
 
@@ -26,6 +25,7 @@ LANGUAGE_WIDTH=128 # d_la: the embedding of the other language in XTR and UGT
 CONTRAST_WIDTH=128 # the MLP of contrast and of the scaled margin
 DECODER_LAYERS=6
 SELECTION_OPTIONS=(--best-checkpoint-metric loss)
+TRANSLATION_MODEL=() # architecture of the system `translation`
 
 usage() {
   cat << END
@@ -48,28 +48,27 @@ END
 
 check_recipe() { check_test_sets; }
 
-# --- stages --------------------------------------------------------------------------------------------------------
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
 
-stage_prepare() { prepare_without_test_sets; }
+stage_train() { train_systems train_system; }
 
+# Both sentences of a pair are encoded in every step. An epoch of translation has every pair in both directions, so half as many epochs
+# have as many batches.
 train_system() { # SYSTEM SEED
-  local options
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  if [[ $1 == "$TRANSLATION" ]]; then set_translation; else set_sentence_embedding; fi
-  train_on_data "$OUTPUT/models/$(model_name "$@")" "$2" "${TASK[@]}" --optimizer fused_adam "${SCHEDULE_OPTIONS[@]}" \
-    --warmup-updates "$WARMUP_UPDATES" --weight-decay "$WEIGHT_DECAY" --batch-size "$BATCH_PAIRS" "${options[@]}"
-}
-
-# Fill TASK: both sentences of a pair are encoded in every step.
-set_sentence_embedding() {
-  TASK=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --eval-retrieval
-    "${SELECTION_OPTIONS[@]}")
-}
-
-# Fill TASK: an epoch has every pair in both directions, so half as many have as many batches.
-set_translation() {
-  TASK=(--task multilingual_nmt --lang-pairs "$PAIRS" --max-epoch $(((EPOCHS + 1) / 2))
+  local task=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --eval-retrieval "${SELECTION_OPTIONS[@]}")
+  [[ $1 != translation ]] || task=(--task multilingual_nmt --lang-pairs "$PAIRS" --max-epoch $(((EPOCHS + 1) / 2))
     --max-target-positions $((MAX_LENGTH + 1)) --skip-invalid-size-inputs-valid-test)
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" "${task[@]}" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --weight-decay "$WEIGHT_DECAY" \
+    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
 # Retrieval in every test set, and the case of 2.4.8.
@@ -82,17 +81,14 @@ evaluate_with_case() { # SYSTEM SEED
 
 stage_report() {
   RESULTS=() RETRIEVAL=() LOGS=()
-  for_each_model add_retrieval
+  for_each_model add_evaluated
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
-  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_with_first
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME"
-  [[ $DRY_RUN == yes ]] || note "report: $OUTPUT/report/report.html"
+  [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
+  write_report
 }
 
-add_log() { # SYSTEM SEED
-  LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log")
-}
+add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED
 
 experiment "tatoeba flores united-nations bucc keep-out" "" "$@"

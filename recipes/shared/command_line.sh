@@ -1,9 +1,8 @@
-# shellcheck shell=bash disable=SC2034
-# Reading a recipe's command line, checking it, saying what goes on, and running a command or printing it. Sourced.
+# shellcheck shell=bash disable=SC2034,SC2153
+# Reading a recipe's command line, checking it, and saying what goes on. Sourced.
 
 DRY_RUN=no
 PLAN=no
-IN_JOB=no
 
 die() {
   local message=$*
@@ -13,21 +12,6 @@ die() {
 
 note() {
   echo "== $*" >&2
-}
-
-# Run a command where the launcher says; with --dry-run print it so that it can be pasted into a shell.
-run() {
-  local word PLACE
-  set_place "$@"
-  set -- "${PLACE[@]}" "$@"
-  if [[ $DRY_RUN != yes ]]; then
-    if [[ $IN_JOB == yes ]]; then run_in_job "$@"; else "$@" & wait_for $!; fi
-    return
-  fi
-  for word in "$@"; do
-    if [[ -z $word || $word == *[!A-Za-z0-9_./:=,@+-]* ]]; then printf '%q ' "$word"; else printf '%s ' "$word"; fi
-  done
-  echo
 }
 
 # Read a command line. Option --x-y VALUE sets X_Y (or NAME, given as x-y=NAME), a flag sets it to yes, and what follows
@@ -53,30 +37,35 @@ read_options() { # OPTIONS FLAGS ARGUMENT...
     fi
   done
   EXTRA_OPTIONS=("${@:2}")
-  check_extra_options
-  [[ $FORCE != yes ]] || ANEW=(--force)
-}
-
-# What tells the trainings of a recipe apart would be one and the same for all.
-check_extra_options() {
-  local option
-  for option in "${EXTRA_OPTIONS[@]%%=*}"; do
-    ! is_among "$option" --seed --save-dir --user-dir --output ||
-      die "$option: is the recipe's own, which has it of every training; expected seeds and the folder of results before --"
+  for name in "${EXTRA_OPTIONS[@]%%=*}"; do # what tells the trainings of a recipe apart
+    ! is_among "$name" --seed --save-dir --user-dir --output ||
+      die "$name: is the recipe's own, which has it of every training; expected seeds and the folder of results before --"
   done
+  [[ $LAUNCHER != cpu ]] || DEVICE=(--cpu)
+  [[ $FORCE != yes ]] || FORCED=(--force)
 }
 
 # Fill an array with the items of a list, none of them empty, none twice.
 split_list() { # OPTION LIST ARRAY
   local rest=$2, item
-  local -n found=$3
-  found=()
+  local -n items=$3
+  items=()
   while [[ -n $rest ]]; do
     item=${rest%%,*} rest=${rest#*,}
     [[ -n $item ]] || die "$1: found '$2', expected a list without empty items"
-    ! is_among "$item" "${found[@]}" || die "$1: found '$item' twice in '$2', expected every one once"
-    found+=("$item")
+    ! is_among "$item" "${items[@]}" || die "$1: found '$item' twice in '$2', expected every one once"
+    items+=("$item")
   done
+}
+
+joined() { # ITEM...
+  local IFS=,
+  echo "$*"
+}
+
+option_of() { # VARIABLE
+  local name=${1,,}
+  echo "--${name//_/-}"
 }
 
 check_output() {
@@ -84,16 +73,16 @@ check_output() {
   [[ $OUTPUT != *:* ]] || die "--output: $OUTPUT: has a colon, which separates folders in options; expected none"
 }
 
+check_folders() { # VARIABLE_OF_OPTION...
+  local variable
+  for variable in "$@"; do
+    [[ $DRY_RUN == yes || -z ${!variable} || -d ${!variable} ]] || die "$(option_of "$variable"): ${!variable}: no such folder"
+  done
+}
+
 # Whether what stages leave to each other need not be there.
 leaves_nothing() {
   [[ $DRY_RUN == yes || $PLAN == yes ]]
-}
-
-check_folders() { # VARIABLE_OF_OPTION...
-  local option
-  for option in "$@"; do
-    [[ $DRY_RUN == yes || -z ${!option} || -d ${!option} ]] || die "--$(tr 'A-Z_' 'a-z-' <<< "$option"): ${!option}: no such folder"
-  done
 }
 
 # Whether a pattern, which the shell leaves as it is where no file has it, names files.

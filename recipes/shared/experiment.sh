@@ -1,21 +1,24 @@
 # shellcheck shell=bash disable=SC2034
-# An experiment: a configuration, a table of systems, and stages from text to report. Sourced by a run.sh, which may define
-# again what it does differently, and defines the stages that are its own; `experiment` at its end reads the command line and
-# runs the stages.
+# An experiment: a configuration, a table of systems, and stages from text to report. Sourced by a run.sh, which defines its
+# stages as functions `stage_NAME`, and may define again what it does differently. `experiment` at its end reads the command
+# line and runs the stages.
 
 # shellcheck source=recipes/shared/environment.sh
 source "$(dirname "$0")/../shared/environment.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd) # the recipe's folder
 ROOT=$(cd "$HERE/../.." && pwd)
-for part in command_line launching training planning systems finished scoring; do
-  # shellcheck disable=SC1090
-  source "$ROOT/recipes/shared/$part.sh"
-done
+# shellcheck source=recipes/shared/command_line.sh
+source "$ROOT/recipes/shared/command_line.sh"
+# shellcheck source=recipes/shared/jobs.sh
+source "$ROOT/recipes/shared/jobs.sh"
+# shellcheck source=recipes/shared/launching.sh
+source "$ROOT/recipes/shared/launching.sh"
 
 # --- settings of the command line, then of a configuration; run.sh and configs/ overwrite them ---------------------
 
-CONFIG='' SYSTEM_LIST='' STAGES='' DATA_ROOT='' OUTPUT=''
+CONFIG='' SYSTEM_LIST='' STAGES='' DATA_ROOT='' OUTPUT='' FINISHED_ONLY=no
+COMET='' COMET_PYTHON='' COMET_BATCH_SIZE=16
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
 TRAINING_STAGES=train
@@ -27,7 +30,7 @@ ARCHITECTURE='' DROPOUT='' LEARNING_RATE='' EPOCHS='' # every configuration sets
 WARMUP_UPDATES=4000
 MAX_TOKENS=4096
 MAX_LENGTH=256
-MAX_WORDS='' # of a training line, where that is not the length in tokens
+MAX_WORDS=''        # of a training line, where that is not the length in tokens
 LABEL_SMOOTHING=0.1 # fairseq's usual value; the thesis gives one in chapter 4 alone
 MODEL_OPTIONS=() BEAM=5
 SEARCH_OPTIONS=() # of translate and of what the probes translate
@@ -38,6 +41,7 @@ SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
 KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
+PILOT_SECONDS=30
 
 # The options and flags of all experiments; a recipe adds its own, or sets these, with what it describes in its help, where it has fewer.
 RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output comet comet-python comet-batch-size launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
@@ -57,12 +61,6 @@ $(usage_of_comet && usage_of_training)
 END
 }
 
-# The default systems, for --help.
-list_systems() {
-  load_systems "$HERE/systems.sh"
-  paste -sd, <(printf '%s\n' "${DEFAULT_SYSTEMS[@]}")
-}
-
 # --- the driver ----------------------------------------------------------------------------------------------------
 
 # Read the command line and the configuration, check both, and run the stages in their order.
@@ -74,9 +72,9 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables
   # shellcheck disable=SC2153  # of the configuration
   PAIRS=$(english_centric "${LANGUAGES[@]}")
-  load_systems "$HERE/systems.sh"
-  [[ -n $SYSTEM_LIST ]] || SYSTEM_LIST=$(IFS=, && echo "${DEFAULT_SYSTEMS[*]}")
-  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(IFS=, && echo "${KNOWN_SYSTEMS[*]}")
+  load_systems
+  SYSTEM_LIST=${SYSTEM_LIST:-$(joined "${DEFAULT_SYSTEMS[@]}")}
+  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(joined "${ALL_SYSTEMS[@]}")
   check_lists
   check_folders DATA_ROOT
   check_output
@@ -87,30 +85,54 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   use_environment
   check_launcher
   choose_finished
-  FOLDERS=()
+  FOLDERS=() # of translations
   for_each_model add_folder
   for stage in $ALL_STAGES; do
     has_stage "$stage" || continue
     note "$stage: $NAME"
     "stage_$stage"
   done
-  [[ $PLAN != yes ]] || show_plan
+  [[ $PLAN != yes ]] || python -m fairseq_ext plan "$PLAN_FOLDER"
+}
+
+# Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
+load_config() { # FURTHER_SETTING...
+  local name choices
+  choices="expected one of $(basename -as .sh "$HERE"/configs/*.sh | paste -sd,), or a file"
+  [[ -n $CONFIG ]] || die "--config: $choices"
+  CONFIG_FILE=$HERE/configs/$CONFIG.sh
+  [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
+  [[ $CONFIG_FILE == */* ]] || CONFIG_FILE=./$CONFIG_FILE # bash would look for it on the PATH first
+  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', $choices"
+  NAME=${CONFIG_FILE##*/} NAME=${NAME%.sh}
+  # shellcheck disable=SC1090
+  source "$CONFIG_FILE"
+  [[ ${#SUBWORD_OPTIONS[@]} -gt 0 || -z ${MERGES:-} ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
+  for name in $CONFIGURED "$@"; do
+    [[ -n ${!name:-} || $name == MERGES && ${#SUBWORD_OPTIONS[@]} -gt 0 ]] || die "$CONFIG_FILE: $name is not set"
+  done
+  SAVING=(--no-epoch-checkpoints)
+  [[ $SAVE_UPDATES == 0 ]] || SAVING+=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
 }
 
 # Split the lists of the command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check their items.
 check_lists() {
-  local item possible=$ALL_STAGES option=--stages
-  [[ $FINISHED_ONLY != yes ]] || possible=$(stages_after_training) option="--stages, with --finished-only"
-  STAGES=${STAGES:-${possible// /,}}
+  local item stages=$ALL_STAGES option=--stages
+  [[ $FINISHED_ONLY != yes ]] || stages=${ALL_STAGES##*"${TRAINING_STAGES##* } "} option="--stages, with --finished-only"
+  STAGES=${STAGES:-${stages// /,}}
   split_list --systems "$SYSTEM_LIST" SYSTEM_IDS
   split_list --seeds "$SEEDS" SEED_LIST
   split_list --stages "$STAGES" STAGE_LIST
-  for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${KNOWN_SYSTEMS[@]}"; done
+  for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${ALL_SYSTEMS[@]}"; done
   for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
   # shellcheck disable=SC2086  # a list of words
-  for item in "${STAGE_LIST[@]}"; do one_of "$option" "$item" $possible; done
+  for item in "${STAGE_LIST[@]}"; do one_of "$option" "$item" $stages; done
   [[ $PLAN != yes ]] || plan_stages
 }
+
+note_report() { [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"; } # OUTPUT
+
+has_stage() { is_among "$1" "${STAGE_LIST[@]}"; }
 
 check_recipe() { :; } # what a recipe has to check besides
 
@@ -124,65 +146,92 @@ check_corpus() {
     die "--data-root $DATA_ROOT: the text of --config $CONFIG is made by the recipe; expected none"
 }
 
+# English to and from every other language: the supervised directions of the papers.
+english_centric() { # LANGUAGE...
+  local language pairs=()
+  for language in "$@"; do [[ $language == en ]] || pairs+=("en-$language" "$language-en"); done
+  joined "${pairs[@]}"
+}
+
+# Make or download the text of the corpus, and set RAW, its folder. CORPUS=text are the user's own SPLIT.A-B.LANG files.
+fetch_text() {
+  local source=(${DATA_ROOT:+--from-folder "$DATA_ROOT"})
+  RAW=$OUTPUT/raw
+  case $CORPUS in
+    text) RAW=$DATA_ROOT ;;
+    phrasebook) run python -m data_prep phrasebook --langs "$(joined "${LANGUAGES[@]}")" "${CORPUS_OPTIONS[@]}" --output "$RAW" ;;
+    *) run python -m data_prep download "$CORPUS" --langs "$(joined "${LANGUAGES[@]}")" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$RAW" ;;
+  esac
+}
+
+# --- the table of systems, `systems.sh` beside run.sh: a line each --------------------------------------------------
+#
+#   system    ID MODEL NAME OPTION...   a system that is trained by default, and its training options
+#   variant   ID MODEL NAME OPTION...   one that --systems has to name
+#   evaluated ID OPTION...              the options of translate of a system
+#
+# MODEL is the system whose model this one uses, if it has no training of its own. NAME is the name in tables; without one,
+# eval makes one from the model's options.
+
+declare -A TRAINED_AS TABLE_NAME
+declare -A TRAINING EVALUATION # options, quoted as bash reads them
+
+load_systems() {
+  ALL_SYSTEMS=() DEFAULT_SYSTEMS=()
+  # shellcheck disable=SC1091
+  source "$HERE/systems.sh"
+}
+
+system() { # ID MODEL NAME OPTION...
+  DEFAULT_SYSTEMS+=("$1")
+  variant "$@"
+}
+
+variant() { # ID MODEL NAME OPTION...
+  local options=("${@:4}")
+  ALL_SYSTEMS+=("$1")
+  TRAINED_AS[$1]=${2:-$1} TABLE_NAME[$1]=$3 TRAINING[$1]=${options[*]@Q} EVALUATION[$1]=''
+}
+
+evaluated() { # ID OPTION...
+  local options=("${@:2}")
+  EVALUATION[$1]=${options[*]@Q}
+}
+
+# Fill OPTIONS, those of the training of a system, or of its evaluation.
+set_training_options() { eval "OPTIONS=(${TRAINING[$1]})"; }   # SYSTEM
+set_evaluation_options() { eval "OPTIONS=(${EVALUATION[$1]})"; } # SYSTEM
+
+# The default systems, for --help.
+list_systems() {
+  load_systems
+  joined "${DEFAULT_SYSTEMS[@]}"
+}
+
+# A line: the value of an option of the training of a system, empty if it does not have it.
+value_in() { # OPTION SYSTEM
+  local OPTIONS
+  set_training_options "$2"
+  last_value "$1" "${OPTIONS[@]}"
+}
+
 # What follows -- also wins over the options in which systems differ, whose names stay.
 note_overruled() {
   local option system values
-  for option in "${EXTRA_OPTIONS[@]}"; do
-    option=${option%%=*}
-    [[ $option =~ ^--[a-z0-9-]+$ ]] || continue
-    values=$(for system in "${SYSTEM_IDS[@]}"; do given_last "$option" "${TRAINING_OPTIONS[${TRAINED_AS[$system]}]}"; done | sort -u)
+  for option in "${EXTRA_OPTIONS[@]%%=*}"; do
+    [[ $option == --* ]] || continue
+    values=$(for system in "${SYSTEM_IDS[@]}"; do value_in "$option" "${TRAINED_AS[$system]}"; done | sort -u)
     [[ $values != *$'\n'* ]] || note "$option: systems differ in it, and what follows -- is for all of them: they are no longer what their names say"
   done
-}
-
-# A line: the last value of an option among others, the option itself where it has none, nothing where it is not there.
-given_last() { # OPTION OPTIONS
-  local found
-  found=$(grep -oP -- "(?<!\S)$1(?!\S)( +\K(?!--)\S+)?" <<< "$2" | tail -n 1) || true
-  echo "$found"
-}
-
-has_stage() {
-  is_among "$1" "${STAGE_LIST[@]}"
-}
-
-# Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
-load_config() { # FURTHER_SETTING...
-  local name
-  [[ -n $CONFIG ]] || die "--config: expected one of $(list_configs), or a file"
-  CONFIG_FILE=$HERE/configs/$CONFIG.sh
-  [[ -f $CONFIG_FILE ]] || CONFIG_FILE=$CONFIG
-  [[ $CONFIG_FILE == */* ]] || CONFIG_FILE=./$CONFIG_FILE # bash would look for it on the PATH first
-  [[ -f $CONFIG_FILE ]] || die "--config: found '$CONFIG', expected one of $(list_configs), or a file"
-  NAME=${CONFIG_FILE##*/} NAME=${NAME%.sh}
-  # shellcheck disable=SC1090
-  source "$CONFIG_FILE"
-  [[ ${#SUBWORD_OPTIONS[@]} -gt 0 || -z ${MERGES:-} ]] || SUBWORD_OPTIONS=(--merges "$MERGES")
-  for name in $CONFIGURED "$@"; do
-    [[ -n ${!name:-} || $name == MERGES && ${#SUBWORD_OPTIONS[@]} -gt 0 ]] || die "$CONFIG_FILE: $name is not set"
-  done
-}
-
-list_configs() {
-  basename -as .sh "$HERE"/configs/*.sh | paste -sd,
-}
-
-# English to and from every other language: the supervised directions of the papers.
-english_centric() { # LANGUAGE...
-  local pairs="" language
-  for language in "$@"; do
-    [[ $language == en ]] || pairs+=",en-$language,$language-en"
-  done
-  echo "${pairs#,}"
 }
 
 # --- models: one per system and seed -------------------------------------------------------------------------------
 
 # Call `"$@" SYSTEM SEED` for every system and seed, or for those that --finished-only leaves.
 for_each_model() { # COMMAND...
-  local listed line model
-  mapfile -t listed < <(list_models)
-  for line in "${listed[@]}"; do
+  local lines line model
+  mapfile -t lines < <(list_models)
+  for line in "${lines[@]}"; do
     [[ $FINISHED_ONLY != yes || -n ${FINISHED[$line]:-} ]] || continue
     read -ra model <<< "$line"
     "$@" "${model[@]}"
@@ -195,14 +244,25 @@ for_each_model_at_once() { # COMMAND
   finish_jobs models
 }
 
-start_named() { # COMMAND SYSTEM SEED
-  start_job named "$(model_name "${@:2}")" "$@"
+start_named() { start_job "$(model_name "${@:2}")" "$@"; } # COMMAND SYSTEM SEED
+
+# Call `COMMAND SYSTEM SEED`, --jobs at a time, for every model once, whatever number of systems uses it; all systems of a seed
+# before the next seed.
+train_systems() { # COMMAND
+  local system seed model trained=()
+  leaves_nothing || need_data
+  for seed in "${SEED_LIST[@]}"; do
+    for system in "${SYSTEM_IDS[@]}"; do
+      model=${TRAINED_AS[$system]}
+      ! is_among "$model/$seed" "${trained[@]}" || continue
+      trained+=("$model/$seed")
+      start_job '' "$1" "$model" "$seed"
+    done
+  done
+  finish_jobs trainings
 }
 
-named() { # NAME COMMAND...
-  JOB_NAME=$1
-  "${@:2}"
-}
+need_data() { [[ -d $DATA ]] || die "$DATA: no such folder; run the stage prepare first"; }
 
 # A line per system and seed.
 list_models() {
@@ -216,14 +276,10 @@ model_name() { # SYSTEM SEED
   if [[ $1 == [0-9]* ]]; then echo "system$1-seed$2"; else echo "$1-seed$2"; fi
 }
 
-add_folder() { # SYSTEM SEED
-  FOLDERS+=("$OUTPUT/translations/$(model_name "$@")")
-}
+add_folder() { FOLDERS+=("$OUTPUT/translations/$(model_name "$@")"); } # SYSTEM SEED
 
 # The checkpoint with the lowest validation loss of the model that a system uses.
-checkpoint_of() { # SYSTEM SEED
-  checkpoint_in "$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "${@:2}")" train
-}
+checkpoint_of() { checkpoint_in "$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")" train; } # SYSTEM SEED
 
 checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
   leaves_nothing || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
@@ -237,117 +293,46 @@ has_ended() { # RUN_FOLDER
   [[ ! -e $1/training.json ]] || ! grep -q '"outputs": null' "$1/training.json"
 }
 
-# --- stages --------------------------------------------------------------------------------------------------------
-
-stage_prepare() {
-  prepare
-}
-
-prepare() {
-  prepare_text
-  segment "$OUTPUT/text" "$OUTPUT" "$DATA" "${SUBWORD_OPTIONS[@]}"
-}
-
-# CORPUS=text are the user's own SPLIT.A-B.LANG files in --data-root; CORPUS=phrasebook is made.
-prepare_text() {
-  local source=() raw=$OUTPUT/raw languages
-  languages=$(tr ' ' , <<< "${LANGUAGES[*]}")
-  [[ -z $DATA_ROOT ]] || source=(--from-folder "$DATA_ROOT")
-  if [[ $CORPUS == text ]]; then
-    raw=$DATA_ROOT
-  elif [[ $CORPUS == phrasebook ]]; then
-    run python -m data_prep phrasebook --langs "$languages" "${CORPUS_OPTIONS[@]}" --output "$raw"
-  else
-    run python -m data_prep download "$CORPUS" --langs "$languages" "${source[@]}" "${CORPUS_OPTIONS[@]}" --output "$raw"
-  fi
-  run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
-}
-
-# Tokenize, apply or learn subwords, binarize. Tokenizers of transformers read raw text.
-segment() { # TEXT FOLDER DATA OPTION_OF_SUBWORD...
-  local words=$1
-  if ! is_among --tokenizer "${@:4}"; then
-    words=$2/tokenized
-    run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$1" --output "$words"
-  fi
-  run python -m data_prep subword "${@:4}" --input "$words" --output "$2/subword"
-  run python -m data_prep binarize --input "$2/subword" --text "$1" --output "$3"
-}
-
-stage_train() {
-  train_systems
-}
-
-# Every model once, whatever number of systems uses it; all systems of a seed before the next seed.
-train_systems() {
-  local system seed trained=" "
-  need_data "$DATA"
-  for seed in "${SEED_LIST[@]}"; do
-    for system in "${SYSTEM_IDS[@]}"; do
-      system=${TRAINED_AS[$system]}
-      [[ $trained != *" $system/$seed "* ]] || continue
-      trained+="$system/$seed "
-      start_job train_system "$system" "$seed"
-    done
-  done
-  finish_jobs
-}
-
-need_data() { # FOLDER
-  leaves_nothing || [[ -d $1 ]] || die "$1: no such folder; run the stage prepare first"
-}
-
-train_system() { # SYSTEM SEED OPTION...
-  local options
-  read -ra options <<< "${TRAINING_OPTIONS[$1]}"
-  train_translation "$OUTPUT/models/$(model_name "$1" "$2")" "$2" "${options[@]}" "${@:3}"
-}
-
-# Train on the pairs with English.
-train_translation() { # FOLDER SEED OPTION...
-  train_configured "$1" "$2" --task multilingual_nmt --lang-pairs "$PAIRS" "${@:3}"
-}
-
-# Train as the configuration says; options are the task's, the model's, with its dropout, the criterion's, and what a system has in
-# place of the configuration's.
-train_configured() { # FOLDER SEED OPTION...
-  train_on_data "$1" "$2" --label-smoothing "$LABEL_SMOOTHING" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
-    "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --max-tokens "$MAX_TOKENS" \
-    --max-target-positions "$MAX_LENGTH" --skip-invalid-size-inputs-valid-test --max-epoch "$EPOCHS" "${@:3}"
-}
-
-# What all trainings on DATA have, whatever they learn.
-train_on_data() { # FOLDER SEED OPTION...
-  local interval=()
-  [[ $SAVE_UPDATES == 0 ]] || interval=(--save-interval-updates "$SAVE_UPDATES" --keep-interval-updates "$KEEP_UPDATES")
-  train "$1" "$DATA" --lr "$LEARNING_RATE" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
-    --seed "$2" --no-epoch-checkpoints "${interval[@]}" --log-format simple --log-interval 100 "${@:3}" "${EXTRA_OPTIONS[@]}"
-}
-
-stage_translate() {
-  for_each_model_at_once translate
-}
-
-translate() { # SYSTEM SEED
-  set_evaluated "$@"
-  run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
-}
-
 # Whether something was measured after the model was made and after the sets that it is measured on were.
 is_measured() { # RESULT CHECKPOINT
   [[ $1 -nt $2 && ! $DATA/preparation.json -nt $1 ]]
 }
 
-# Fill EVALUATED, the options that translation and probes share.
-set_evaluated() { # SYSTEM SEED
-  local checkpoint options
-  checkpoint=$(checkpoint_of "$@")
-  read -ra options <<< "${EVALUATION_OPTIONS[$1]}"
-  EVALUATED=(--checkpoint "$checkpoint" --data "$DATA" --beam "$BEAM" "${SEARCH_OPTIONS[@]}" "${options[@]}")
-  [[ -z ${TABLE_NAME[$1]} ]] || EVALUATED+=(--name "${TABLE_NAME[$1]}")
-  [[ $LAUNCHER != cpu ]] || EVALUATED+=(--cpu)
+# --- --finished-only: evaluate what there is while other trainings go on, whatever number of seeds each system has by then
+
+declare -A FINISHED # the models that are left, as list_models writes them
+
+list_finished() { python -m fairseq_ext finished-trainings "$OUTPUT/models"; } # names of models, a line each
+
+# Leave systems and seeds out that the stages asked for could not go on with.
+choose_finished() {
+  local lines line model names systems=()
+  [[ $FINISHED_ONLY == yes ]] || return 0
+  mapfile -t lines < <(list_models)
+  names=$(list_finished) || exit 2
+  mapfile -t names <<< "$names"
+  for line in "${lines[@]}"; do
+    read -ra model <<< "$line"
+    is_among "$(model_name "${TRAINED_AS[${model[0]}]}" "${model[@]:1}")" "${names[@]}" || continue
+    has_what_is_read "${model[@]}" || continue
+    FINISHED[$line]=yes
+    is_among "${model[0]}" "${systems[@]}" || systems+=("${model[0]}")
+  done
+  [[ ${#systems[@]} -gt 0 ]] || die "--finished-only: $OUTPUT: no system and seed is there yet for --stages $STAGES"
+  SYSTEM_IDS=("${systems[@]}")
+  note "finished: ${#FINISHED[@]} of ${#lines[@]} systems and seeds"
 }
 
-stage_score() {
-  score
+# --- --plan: what the trainings will take, from a pilot of each ----------------------------------------------------
+
+# Of the stages asked for, those that train.
+plan_stages() {
+  local stage stages=("${STAGE_LIST[@]}")
+  [[ $DRY_RUN != yes ]] || die "--plan: runs a little of every training, and --dry-run nothing; expected one of them"
+  STAGE_LIST=()
+  # shellcheck disable=SC2086  # a list of words
+  for stage in "${stages[@]}"; do ! is_among "$stage" $TRAINING_STAGES || STAGE_LIST+=("$stage"); done
+  [[ ${#STAGE_LIST[@]} -gt 0 ]] || die "--plan: found --stages $STAGES, expected one of: $TRAINING_STAGES"
+  PLAN_FOLDER=$(mktemp -d)
+  trap 'rm -r "$PLAN_FOLDER"' EXIT
 }

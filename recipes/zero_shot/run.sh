@@ -4,25 +4,25 @@
 set -euo pipefail
 # shellcheck source=recipes/shared/experiment.sh
 source "$(dirname "$0")/../shared/experiment.sh"
+# shellcheck source=recipes/shared/translation.sh
+source "$HERE/../shared/translation.sh"
 
 RECIPE=zero_shot TITLE="Zero-shot translation"
 SEEDS=1,10,20
 RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
 TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target language
-KNOWN_PROBES="llr similarity retrieval cosine"
-PROBES=${KNOWN_PROBES// /,}
+ALL_PROBES="llr similarity retrieval cosine"
+PROBES=${ALL_PROBES// /,}
 CURVE_LLR=all # checkpoints of the learning curves whose languages are recognized
 LLR_PROTOCOL=optimum # how its classifiers are trained
 PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
 CURVE_LINES= # lines of each set whose states the learning curves have, where a configuration keeps checkpoints
-DECODING=plain
+DECODING=plain DECODING_LIST=(plain)
 COMPARISONS=(1:0 2:0 3:0 5:0 6:0 7:0 8:0 2:1-simple) # differ on two axes: the pivot and what system 4 is not, placement and affinity
 COMPARISONS+=(1:1-warmup 1:1-rate 1:1-long 2:2-warmup 2:2-rate 2:2-long) # differ on none: in the schedule
 ALL_STAGES="prepare train translate score curves probe report"
-# shellcheck source=recipes/shared/curves.sh
-source "$HERE/../shared/curves.sh"
 
 usage() {
   cat << END
@@ -41,7 +41,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
 $(usage_of_experiment)
-  --probes LIST       some of ${KNOWN_PROBES// /,} (default: all)
+  --probes LIST       some of ${ALL_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
   --llr-protocol NAME optimum (L2-regularized), early-stopping, or paper: 3 epochs (thesis 8.2.3)
@@ -55,83 +55,105 @@ Example: bash recipes/zero_shot/run.sh --config multi30k --systems 1,2 --seeds 1
 END
 }
 
-# Ways to decode: the name of each, and its options of translate (docs/zero_shot_options.md).
-declare -A DECODINGS=(
-  [plain]=''
-  [source-contrast]='--source-contrast'
-  [language-contrast]='--language-contrast'
-  [contrast]='--source-contrast --language-contrast'
-  [rescored]='--language-rescoring 1'
-)
-DECODING_LIST=(plain)
-
-# The translations of a model in one of these ways.
-translations_of() { # DECODING SYSTEM SEED
-  local folder
-  folder=$OUTPUT/translations/$(model_name "${@:2}")
-  if [[ $1 == plain ]]; then echo "$folder"; else echo "$folder-$1"; fi
-}
-
-add_folder() { # SYSTEM SEED
-  local one
-  for one in "${DECODING_LIST[@]}"; do FOLDERS+=("$(translations_of "$one" "$@")"); done
-}
-
-translate() { # SYSTEM SEED
-  local one options
-  set_evaluated "$@"
-  for one in "${DECODING_LIST[@]}"; do
-    read -ra options <<< "${DECODINGS[$one]}"
-    run python -m eval translate "${EVALUATED[@]}" "${options[@]}" --output "$(translations_of "$one" "$@")"
-  done
-}
-
 check_recipe() {
-  local one
+  local item
   split_list --decoding "$DECODING" DECODING_LIST
-  for one in "${DECODING_LIST[@]}"; do one_of --decoding "$one" "${!DECODINGS[@]}"; done
+  for item in "${DECODING_LIST[@]}"; do one_of --decoding "$item" plain source-contrast language-contrast contrast rescored; done
   [[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
   split_list --probes "$PROBES" PROBE_LIST
   # shellcheck disable=SC2086  # a list of words
-  for one in "${PROBE_LIST[@]}"; do one_of --probes "$one" $KNOWN_PROBES; done
+  for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $ALL_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
   one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
 
-# Layer-wise language recognition in stored states.
-recognize() { # STATES RESULTS
-  run python -m eval probe llr "$1" --protocol "$LLR_PROTOCOL" --output "$2"
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text" --max-length "${MAX_WORDS:-$MAX_LENGTH}" "${CLEAN_OPTIONS[@]}"
+  run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
-# What the probes find in one model.
-probe() { # SYSTEM SEED
-  [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
+stage_train() { train_systems train_system; }
+
+train_system() { # SYSTEM SEED
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task multilingual_nmt --lang-pairs "$PAIRS" \
+    --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --adam-betas "(0.9, 0.98)" \
+    --label-smoothing "$LABEL_SMOOTHING" --max-tokens "$MAX_TOKENS" --batches-per-update "$BATCH_GPUS" --max-epoch "$EPOCHS" \
+    --max-source-positions "$MAX_LENGTH" --max-target-positions "$MAX_LENGTH" --skip-invalid-size-inputs-valid-test \
+    "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
+}
+
+stage_translate() { for_each_model_at_once translate; }
+
+# Each way to decode is a system of its own (docs/zero_shot_options.md).
+translate() { # SYSTEM SEED
+  local decoding options
   set_evaluated "$@"
-  alone "${EVALUATED[1]%/*}" probed probe_evaluated "$@"
+  for decoding in "${DECODING_LIST[@]}"; do
+    case $decoding in
+      plain) options=() ;;
+      source-contrast | language-contrast) options=("--$decoding") ;;
+      contrast) options=(--source-contrast --language-contrast) ;;
+      rescored) options=(--language-rescoring 1) ;;
+    esac
+    run python -m eval translate "${EVALUATED[@]}" "${options[@]}" --output "$(translations_of "$decoding" "$@")"
+  done
 }
 
-# The hidden states take much room, and go when the probes are done. Results of another checkpoint, or of other layers, lines or
-# protocol, go before, so that all of a folder are of the same.
-probe_evaluated() { # SYSTEM SEED
-  local name states results one before='' known='' missing=() lines=()
-  local settings="$PROBE_LAYERS ${PROBE_LINES:-all} ${SEARCH_OPTIONS[*]} --beam $BEAM $LLR_PROTOCOL"
-  name=$(model_name "$@")
-  states=$OUTPUT/states/$name results=$OUTPUT/probes/$name
-  ! is_measured "$results/finished" "${EVALUATED[1]}" || { read -r before && read -r known; } < "$results/finished" || true
-  [[ $before == "$settings" ]] || known=''
-  for one in "${PROBE_LIST[@]}"; do [[ " $known " == *" $one "* && -e $results/$one.json ]] || missing+=("$one"); done
-  if [[ ${#missing[@]} == 0 ]]; then
-    note "$results: probed, skipped"
-    return
+translations_of() { # DECODING SYSTEM SEED
+  local ending=-$1
+  echo "$OUTPUT/translations/$(model_name "${@:2}")${ending/#-plain/}"
+}
+
+add_folder() { # SYSTEM SEED
+  local decoding
+  for decoding in "${DECODING_LIST[@]}"; do FOLDERS+=("$(translations_of "$decoding" "$@")"); done
+}
+
+stage_score() { score; }
+
+# Every checkpoint that is kept, on the validation set, with greedy search.
+stage_curves() {
+  local llr=()
+  [[ $KEEP_UPDATES != 1 ]] || return 0
+  CURVE=() RECOGNIZED=()
+  for_each_model curve
+  finish_jobs checkpoints
+  [[ ${#RECOGNIZED[@]} == 0 ]] || llr=(--llr "${RECOGNIZED[@]}")
+  [[ ${#CURVE[@]} == 0 ]] || run python -m eval probe learning-curves "${CURVE[@]}" "${llr[@]}" --output "$OUTPUT/curves"
+}
+
+curve() { # SYSTEM SEED
+  [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
+  LAST=$(course_of "$OUTPUT/models/$(model_name "$@")" | tail -n 1 | cut -d' ' -f2-)
+  TITLE_OPTION=(${TABLE_NAME[$1]:+--name "${TABLE_NAME[$1]}"})
+  for_each_checkpoint "$(model_name "$@")" measure_later
+}
+
+measure_later() { # NAME FOLDER CHECKPOINT
+  local results=''
+  CURVE+=("$2")
+  if [[ $CURVE_LLR == all || ($CURVE_LLR == last && $3 == "$LAST") ]]; then
+    results=$2/llr-$LLR_PROTOCOL results=${results%-optimum}
+    RECOGNIZED+=("$results")
   fi
-  [[ -n $known || ! -e $results ]] || run rm -r "$results"
-  [[ -z $PROBE_LINES ]] || lines=(--max-lines "$PROBE_LINES")
-  run python -m eval probe states "${EVALUATED[@]}" --layers "$PROBE_LAYERS" "${lines[@]}" --output "$states"
-  for one in "${missing[@]}"; do
-    if [[ $one == llr ]]; then recognize "$states" "$results"; else run python -m eval probe "$one" "$states" --output "$results"; fi
-  done
-  [[ $DRY_RUN == yes ]] || printf '%s\n' "$settings" "$known ${missing[*]}" > "$results/finished"
-  [[ $KEEP_STATES == yes ]] || run rm -r "$states"
+  start_job "$1" alone "$2" measured measure_checkpoint "$2" "$results" \
+    --checkpoint "$3" --data "$DATA" --beam 1 "${SEARCH_OPTIONS[@]}" "${TITLE_OPTION[@]}" "${DEVICE[@]}"
+}
+
+# Classifiers learn from states of the validation set and are tested on those of the test set, as for the final model. States are not
+# extracted again for what is recognized already: they take much room, and are gone.
+measure_checkpoint() { # FOLDER RESULTS_OF_RECOGNITION OPTION_OF_TRANSLATE...
+  run python -m eval translate "${@:3}" --split valid --output "$1"
+  run python -m eval score "$1"
+  [[ -n $2 ]] || return 0
+  ! is_measured "$2/llr.json" "$4" || [[ -e $2/.llr.unfinished ]] || return 0
+  run python -m eval probe states "${@:3}" ${CURVE_LINES:+--max-lines "$CURVE_LINES"} --output "$1/states"
+  run python -m eval probe llr "$1/states" --protocol "$LLR_PROTOCOL" --output "$2"
+  run rm -r "$1/states"
 }
 
 stage_probe() {
@@ -139,15 +161,42 @@ stage_probe() {
   run python -m eval probe off-target "${FOLDERS[@]}" --output "$OUTPUT/probes"
 }
 
-add_probe_results() { # PROBE SYSTEM SEED
-  add_probe_files "$OUTPUT/probes/$(model_name "$2" "$3")/$1.json"
+probe() { # SYSTEM SEED
+  [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0 # the pivot's model is that of another system
+  set_evaluated "$@"
+  alone "$OUTPUT/models/$(model_name "$@")" probed probe_model "$(model_name "$@")"
+}
+
+# The hidden states take much room, and go when the probes are done. Results of another checkpoint, or of other layers, lines or
+# protocol, go before, so that all of a folder are of the same.
+probe_model() { # NAME
+  local states=$OUTPUT/states/$1 results=$OUTPUT/probes/$1 probe before='' finished='' missing=() protocol
+  local settings="$PROBE_LAYERS ${PROBE_LINES:-all} ${SEARCH_OPTIONS[*]} --beam $BEAM $LLR_PROTOCOL"
+  ! is_measured "$results/finished" "${EVALUATED[1]}" || { read -r before && read -r finished; } < "$results/finished" || true
+  [[ $before == "$settings" ]] || finished=''
+  for probe in "${PROBE_LIST[@]}"; do [[ " $finished " == *" $probe "* && -e $results/$probe.json ]] || missing+=("$probe"); done
+  if [[ ${#missing[@]} == 0 ]]; then
+    note "$results: probed, skipped"
+    return
+  fi
+  [[ -n $finished || ! -e $results ]] || run rm -r "$results"
+  run python -m eval probe states "${EVALUATED[@]}" --layers "$PROBE_LAYERS" ${PROBE_LINES:+--max-lines "$PROBE_LINES"} --output "$states"
+  for probe in "${missing[@]}"; do
+    protocol=()
+    [[ $probe != llr ]] || protocol=(--protocol "$LLR_PROTOCOL")
+    run python -m eval probe "$probe" "$states" "${protocol[@]}" --output "$results"
+  done
+  [[ $DRY_RUN == yes ]] || printf '%s\n' "$settings" "$finished ${missing[*]}" > "$results/finished"
+  [[ $KEEP_STATES == yes ]] || run rm -r "$states"
 }
 
 stage_report() {
-  local one
-  for one in $KNOWN_PROBES; do for_each_model add_probe_results "$one"; done
+  local probe
+  for probe in $ALL_PROBES; do for_each_model add_probe_results "$probe"; done
   add_probe_files "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
   report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }
+
+add_probe_results() { add_probe_files "$OUTPUT/probes/$(model_name "$2" "$3")/$1.json"; } # PROBE SYSTEM SEED
 
 experiment "decoding probes curve-llr llr-protocol probe-layers probe-lines" keep-states "$@"

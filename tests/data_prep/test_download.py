@@ -404,6 +404,16 @@ def test_multiway_choice_with_bounded_memory_equals_the_unbounded_choice(monkeyp
         choose_multiway(corpora, 1000)
 
 
+def test_rows_without_one_of_their_lines_are_no_evaluation_set():
+    empty = [("", "line 8"), (" ", "line 9"), ("a", ""), ("b", "\t")]
+    rows = {code: [(f"{code} {n}", f"line {n}") for n in range(8)] + empty for code in ("de", "fr")}
+    corpora = {code: (lambda code=code: iter(rows[code])) for code in rows}
+    test, valid = choose_multiway(corpora, 4)
+    assert sorted(row[""] for row in test + valid) == [f"line {n}" for n in range(8)]
+    with pytest.raises(InputError, match="8 lines occur once in each of de, fr; expected at least 10"):
+        choose_multiway(corpora, 5)
+
+
 def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
     for folder, names in (
         ("published", ("train", "val", "test_2016_flickr")),

@@ -92,7 +92,7 @@ def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
         assert words[:2] == ["python", "-m"]
         assert run(words[2], "", COMMANDS[words[2]], words[3:]) == 0, (words, capsys.readouterr().err)
     (retrieval,) = json.loads((folder / "tatoeba/sentence-retrieval.json").read_text())["runs"]
-    assert retrieval["groups"]["mUSE"]["cosine"]["pairs"] == 1
+    assert len(retrieval["groups"]["mUSE"]["pairs"]) == 1
     assert values_of(folder / "bucc-training/mining.csv", measure="f1") == [1]
     calibration = json.loads((folder / "calibrated/mbert/calibration.json").read_text())
     assert len(calibration["checkpoints"]) == 10 and len(calibration["best"]["pairs"]) == 2

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from embeddings import retrieve as retrieve_module
+from embeddings.averages import pivot_of
 from embeddings.distractors import read_distractors
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.stored import StoredVectors
@@ -15,7 +16,7 @@ from embeddings.retrieve import KIND
 from embeddings.search import neighbours, retrieval
 from embeddings.search import texts as search_texts
 from embeddings.search.neighbours import Search
-from embeddings.search.retrieval import packed, unpacked
+from tests.embeddings.retrieved import RetrievalResult
 
 
 def write(path, lines):
@@ -72,8 +73,7 @@ def drawn(count, lines, direction, seed=1):
 def retrieve(command, one_space, output, *argv):
     result = command("retrieve", *one_space, "--output", output, *argv)
     assert result.status == 0, result.err
-    (run,) = json.loads((output / f"{KIND}.json").read_text())["runs"]
-    return run
+    return RetrievalResult(output)
 
 
 def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, encoder, tmp_path):
@@ -88,17 +88,15 @@ def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, en
         for other in vectors
         if one != other
     }
-    measured = {name: each["cosine"]["p_at_1"] for name, each in found["directions"].items()}
-    assert measured == pytest.approx(expected)
-    assert found["average"]["cosine"] == pytest.approx(np.mean(list(expected.values())))
-    assert measured["de-en"] >= 6 / 9
-    assert {(each["queries"], each["candidates"]) for each in found["directions"].values()} == {(9, 9)}
+    assert found.p_at_1() == pytest.approx(expected)
+    assert found.p_at_1()["de-en"] >= 6 / 9
+    assert found.counts == {(9, 9)}
 
 
 def test_only_pairs_with_the_pivot_and_languages_that_are_asked_for(command, one_space, parallel, tmp_path):
     arguments = ["--parallel", *parallel.values(), "--pivot", "en", "--languages", "de"]
     found = retrieve(command, one_space, tmp_path / "out", *arguments)
-    assert set(found["directions"]) == {"de-en", "en-de"}
+    assert found.directions == {"de-en", "en-de"}
 
 
 def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path):
@@ -110,19 +108,11 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path)
     groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'both = ["de", "fr"]', 'none = ["ja"]'])
     options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine"]
     found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found["dataset"] == "Tatoeba"
-    assert found["groups"]["German"]["cosine"] == {
-        "mean": 1.0,
-        "pairs": 1,
-        "names": ["deu-eng"],
-        "missing": [],
-    }
-    assert found["groups"]["both"]["cosine"]["mean"] == pytest.approx((1 + 1 / 5) / 2)
-    assert found["groups"]["none"]["cosine"] == {
-        "mean": None,
-        "pairs": 0,
-        "names": [],
-        "missing": ["ja"],
+    assert found.run["dataset"] == "Tatoeba"
+    assert found.run["groups"] == {
+        "German": {"pairs": ["deu-eng"], "missing": []},
+        "both": {"pairs": ["deu-eng", "eng-fra"], "missing": []},
+        "none": {"pairs": [], "missing": ["ja"]},
     }
 
 
@@ -136,50 +126,47 @@ def test_a_language_that_is_asked_for_has_no_others_of_its_macrolanguage(
         for side in (language, "eng"):
             write(tmp_path / f"v1/tatoeba.{language}-eng.{side}", sentences(3, seed=4))
     options = ["--tatoeba", tmp_path / "v1", "--languages", asked_for, "--similarity", "cosine"]
-    directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
-    assert set(directions) == {name for one in pairs.split() for name in (f"{one}-eng", f"eng-{one}")}
+    found = retrieve(command, one_space, tmp_path / "out", *options)
+    assert found.directions == {name for one in pairs.split() for name in (f"{one}-eng", f"eng-{one}")}
 
 
-def test_averages_of_either_direction_of_a_set_with_a_common_language(command, one_space, encoder, tmp_path):
+def test_both_directions_of_a_set_with_a_common_language(command, one_space, encoder, tmp_path):
     """Tatoeba from English, as dual-pivot transfer has it (5.3), and to English; candidates of one text only
     are what makes the two differ.
     """
-    groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'none = ["ja"]'])
-    expected = {"from": {}, "to": {}}
+    expected = {}
     for seed, language in ((3, "deu"), (7, "fra")):
         lines = sentences(9, seed)
         near = [f"{lines[i // 3]} w{i}" for i in range(9)]  # of three sentences
         for name, side in ((language, near), ("eng", lines)):
             write(tmp_path / f"v1/tatoeba.{language}-eng.{name}", side)
         own, english = encoder.encode(near, language), encoder.encode(lines, "eng")
-        expected["from"][language] = p_at_1(english, own)
-        expected["to"][language] = p_at_1(own, english)
-    assert expected["from"] != expected["to"]
-    options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine,ratio"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)["by_direction"]
-    assert found["pivot"] == "eng"
-    for side, values in expected.items():
-        assert found[side]["average"]["cosine"] == pytest.approx(np.mean(list(values.values())))
-        assert found[side]["groups"]["German"]["cosine"]["mean"] == pytest.approx(values["deu"])
-        assert found[side]["groups"]["none"]["ratio"]["mean"] is None
+        expected |= {f"eng-{language}": p_at_1(english, own), f"{language}-eng": p_at_1(own, english)}
+    assert expected["eng-deu"] != expected["deu-eng"]
+    options = ["--tatoeba", tmp_path / "v1", "--similarity", "cosine,ratio"]
+    found = retrieve(command, one_space, tmp_path / "out", *options)
+    assert found.p_at_1() == pytest.approx(expected)
+    assert set(found.p_at_1("ratio")) == set(expected)
 
 
-def test_what_has_no_common_language_has_no_averages_by_direction(command, one_space, parallel, tmp_path):
-    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *parallel.values())
-    assert found["by_direction"] is None
-    pair = [parallel["de"], parallel["en"]]  # of which English is the one that is meant
-    found = retrieve(command, one_space, tmp_path / "pair", "--parallel", *pair)
-    assert found["by_direction"]["pivot"] == "en"
-    assert (
-        found["by_direction"]["from"]["average"]["cosine"] == found["directions"]["en-de"]["cosine"]["p_at_1"]
-    )
+@pytest.mark.parametrize(
+    ("directions", "pivot"),
+    [
+        (["de-en", "en-de", "de-fr", "fr-de", "en-fr", "fr-en"], None),
+        (["deu-eng", "eng-deu", "eng-fra", "fra-eng"], "eng"),
+        (["de-en", "en-de"], "en"),  # of a single pair English is the one that is meant
+        (["de-fr", "fr-de"], None),
+    ],
+)
+def test_the_language_that_all_pairs_have_in_common(directions, pivot):
+    assert pivot_of(directions) == pivot
 
 
 def test_flores_has_a_file_per_language(command, one_space, tmp_path):
     for code in ("deu_Latn", "eng_Latn"):
         write(tmp_path / "flores" / "devtest" / f"{code}.devtest", sentences(4, seed=5))
     found = retrieve(command, one_space, tmp_path / "out", "--flores", tmp_path / "flores")
-    assert set(found["directions"]) == {"deu_Latn-eng_Latn", "eng_Latn-deu_Latn"}
+    assert found.directions == {"deu_Latn-eng_Latn", "eng_Latn-deu_Latn"}
 
 
 @pytest.mark.parametrize("code", ["en", "eng"])
@@ -189,20 +176,19 @@ def test_distractors_are_candidates_in_their_language_only(command, one_space, t
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
     write(tmp_path / f"more.{code}", sentences(7, seed=7))
     options = ["--parallel", *files, "--distractors", tmp_path / f"more.{code}"]
-    directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
-    assert directions["de-en"]["candidates"] == 11
-    assert directions["en-de"]["candidates"] == 4
-    assert directions["de-en"]["cosine"]["p_at_1"] == 1  # what is equal is nearer than a distractor
+    found = retrieve(command, one_space, tmp_path / "out", *options)
+    assert found.of_directions("candidates") == {"de-en": 11, "en-de": 4}
+    assert found.p_at_1()["de-en"] == 1  # what is equal is nearer than a distractor
     files[1] = write(tmp_path / "test.eng", lines)
     options = ["--parallel", *files, *options[3:]]
-    directions = retrieve(command, one_space, tmp_path / "other", *options)["directions"]
-    assert directions["de-eng"]["candidates"] == 11
+    found = retrieve(command, one_space, tmp_path / "other", *options)
+    assert found.of_directions("candidates")["de-eng"] == 11
 
 
 def test_some_lines_are_queries_and_all_are_candidates(command, one_space, parallel, tmp_path):
     options = ["--parallel", parallel["de"], parallel["en"], "--queries", "5"]
     found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert {(each["queries"], each["candidates"]) for each in found["directions"].values()} == {(5, 9)}
+    assert found.counts == {(5, 9)}
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "cosine,ratio"])
@@ -212,13 +198,13 @@ def test_hits_of_the_queries_that_were_drawn(command, one_space, encoder, tmp_pa
     english = [one if row % 2 else german[row] for row, one in enumerate(sentences(30, seed=2))]
     files = [write(tmp_path / "test.de", german), write(tmp_path / "test.en", english)]
     options = ["--parallel", *files, "--queries", "12", "--seed", "5", "--similarity", similarity]
-    found = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
+    found = retrieve(command, one_space, tmp_path / "out", *options)
     sides = encoder.encode(german, "de"), encoder.encode(english, "en")
     for place, (queries, candidates) in enumerate((sides, sides[::-1])):
-        each = found[("de-en", "en-de")[place]]["cosine"]
+        direction = ("de-en", "en-de")[place]
         expected = np.array(hits(queries, candidates))[drawn(12, 30, place, seed=5)]
-        assert unpacked(each["hits"], 12).tolist() == expected.tolist() and 0 < expected.sum() < 12
-        assert each["p_at_1"] == expected.mean()
+        assert found.hits(direction) == expected.tolist() and 0 < expected.sum() < 12
+        assert found.p_at_1()[direction] == expected.mean()
 
 
 @pytest.mark.parametrize(("options", "searches"), [([], 2), (["--queries", "5"], 4)])
@@ -233,17 +219,17 @@ def test_both_directions_of_a_pair_are_searched_once(
     assert len(counted) == searches
     if not options:  # which lines are queries depends on the order of the files
         turned = retrieve(command, one_space, tmp_path / "turned", *texts[:1], *texts[2:0:-1], *texts[3:])
-        assert turned["directions"] == found["directions"]
+        assert turned.everything() == found.everything()
 
 
 def test_short_and_empty_lines_stay(command, one_space, tmp_path):
     lines = ["w1", "", "w2 w3", "w4", "", "   "]
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
-    directions = retrieve(command, one_space, tmp_path / "out", "--parallel", *files)["directions"]
-    for each in directions.values():
-        assert (each["queries"], each["candidates"]) == (6, 6)
-        # The lines without words have the vector zero, which is near to nothing: they are errors.
-        assert (each["cosine"]["p_at_1"], each["cosine"]["p_at_1_by_text"]) == (3 / 6, 3 / 6)
+    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *files)
+    assert found.counts == {(6, 6)}
+    # The lines without words have the vector zero, which is near to nothing: they are errors.
+    for measure in ("p_at_1", "p_at_1_by_text"):
+        assert found.of_directions(measure, "cosine") == {"de-en": 3 / 6, "en-de": 3 / 6}
 
 
 @pytest.mark.parametrize(
@@ -286,23 +272,15 @@ def test_groups_that_are_none(command, one_space, parallel, tmp_path, text, mess
 def test_which_queries_were_hits(command, one_space, parallel, tmp_path):
     """What significance tests need, and which sentences were compared."""
     found = retrieve(command, one_space, tmp_path / "out", "--parallel", parallel["de"], parallel["en"])
-    for each in found["directions"].values():
-        for similarity in ("cosine", "ratio"):
-            hits = unpacked(each[similarity]["hits"], each["queries"])
-            assert hits.mean() == each[similarity]["p_at_1"] and hits[:6].all()
-    checksums = {each["texts_sha256"] for each in found["directions"].values()}
+    for similarity in ("cosine", "ratio"):
+        for direction, share in found.p_at_1(similarity).items():
+            hits = found.hits(direction, similarity)
+            assert len(hits) == 9 and np.mean(hits) == share and all(hits[:6])
+    checksums = set(found.run["texts"].values())
     assert len(checksums) == 2
     write(parallel["de"], sentences(9, seed=11))
     other = retrieve(command, one_space, tmp_path / "other", "--parallel", parallel["de"], parallel["en"])
-    assert not checksums & {each["texts_sha256"] for each in other["directions"].values()}
-
-
-@pytest.mark.parametrize("count", [1, 7, 8, 9])
-def test_hits_are_packed_and_unpacked(count):
-    hits = np.random.default_rng(count).random(count) < 0.5
-    assert (unpacked(packed(hits), count) == hits).all()
-    with pytest.raises(ValueError, match="hits"):
-        unpacked(packed(hits), count + 8)
+    assert not checksums & set(other.run["texts"].values())
 
 
 @pytest.fixture
@@ -334,12 +312,14 @@ def test_errors_of_xsim_plus_plus_by_type(laser):
 def test_distractors_of_laser(command, one_space, laser, tmp_path, name):
     _, folder, changes = laser
     options = ["--flores", tmp_path, "--distractors", folder / name]
-    directions = retrieve(command, one_space, tmp_path / "out", *options)["directions"]
-    into_english, from_english = directions["deu_Latn-eng_Latn"], directions["eng_Latn-deu_Latn"]
-    assert (into_english["candidates"], from_english["candidates"]) == (2 + len(changes), 2)
-    assert "errors_by_type" not in from_english["cosine"]
-    errors = into_english["cosine"]["errors_by_type"]
-    assert sum(errors.values()) == round(2 * into_english["cosine"]["error"])
+    found = retrieve(command, one_space, tmp_path / "out", *options)
+    into, back = "deu_Latn-eng_Latn", "eng_Latn-deu_Latn"
+    assert found.of_directions("candidates") == {into: 2 + len(changes), back: 2}
+    errors = {
+        key: count for key, count in found.everything().items() if "errors_" in key[-1] and key[1] == "cosine"
+    }
+    assert {direction for direction, *_ in errors} <= {into}
+    assert sum(errors.values()) == round(2 * found.of_directions("error", "cosine")[into])
 
 
 @pytest.mark.parametrize(
@@ -363,7 +343,8 @@ def test_bad_distractors_are_one_line(command, one_space, parallel, tmp_path, na
 def test_an_encoder_of_another_name_is_the_same_system(command, one_space, parallel, tmp_path):
     options = ["--parallel", parallel["de"], parallel["en"]]
     runs = [
-        retrieve(command, one_space, tmp_path / name, *options, "--encoder-name", name) for name in ("a", "b")
+        retrieve(command, one_space, tmp_path / name, *options, "--encoder-name", name).run
+        for name in ("a", "b")
     ]
     assert [run["system"].pop("name") for run in runs] == ["a", "b"]
     assert runs[0] == runs[1] and "language_tags" in runs[0]["system"]
@@ -372,19 +353,19 @@ def test_an_encoder_of_another_name_is_the_same_system(command, one_space, paral
 def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, encoder, tmp_path):
     files = [parallel["de"], parallel["fr"]]
     asked = ["--vectors", "float32,binary", "--widths", "32,4"]
-    run = retrieve(command, one_space, tmp_path / "out", "--parallel", *files, *asked)
-    assert list(run["smaller"]) == [
+    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *files, *asked)
+    assert list(found.smaller()) == [
         "float32, 32 numbers", "binary, 32 numbers", "float32, 4 numbers", "binary, 4 numbers",
     ]  # fmt: skip
-    assert run["size"] == {"width": 32, **asdict(encoder.size)} and encoder.size.parameters > 1000
-    assert [one["bytes"] for one in run["smaller"].values()] == [128, 4, 16, 1]
-    assert run["smaller"]["float32, 32 numbers"]["p_at_1"] == pytest.approx(run["average"]["cosine"])
+    assert found.of_encoder() == {"width": 32, **asdict(encoder.size)} and encoder.size.parameters > 1000
+    assert list(found.smaller("bytes").values()) == [128, 4, 16, 1]
+    assert found.smaller()["float32, 32 numbers"] == pytest.approx(found.average())
     german, french = (
         encoder.encode(path.read_text().splitlines(), language)[:, :4]
         for path, language in zip(files, ("de", "fr"), strict=True)
     )
     expected = (p_at_1(german, french) + p_at_1(french, german)) / 2
-    assert run["smaller"]["float32, 4 numbers"]["p_at_1"] == pytest.approx(expected)
+    assert found.smaller()["float32, 4 numbers"] == pytest.approx(expected)
     result = command("retrieve", *one_space, "--output", tmp_path / "x", "--parallel", *files, "--widths", 64)
     assert result.status == 2
     assert "--widths 64: vectors have 32 numbers; expected at most as many" in result.err
@@ -412,12 +393,14 @@ def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, 
     asked = ["--parallel", *files, "--vectors"]
     made = retrieve(command, one_space, tmp_path / "made", *asked, f"{dtype},{dtype}+rescored")
     read = retrieve(command, ["--model", folder], tmp_path / "read", *asked, dtype)
-    assert read["system"]["name"] == f"{made['system']['name']}, {dtype}"
-    assert read["size"] == made["size"] and read["size"]["layer_parameters"] > 1000
+    encoder_name = made.run["system"]["name"]
+    assert read.run["system"]["name"] == f"{encoder_name}, {dtype}"
+    assert read.of_encoder() == made.of_encoder() and read.of_encoder()["layer_parameters"] > 1000
     name = f"{dtype}, 32 numbers"
-    assert read["smaller"] == {name: made["smaller"][name]}
+    for measure in ("bytes", "smaller_p_at_1"):
+        assert read.smaller(measure) == {name: made.smaller(measure)[name]}
     if dtype == "int8":  # of signs many are equally near, of which cosines may choose another
-        assert read["average"]["cosine"] == made["average"]["cosine"]
+        assert read.average() == made.average()
 
     among = retrieve(
         command,
@@ -428,14 +411,14 @@ def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, 
         "--candidate-vectors",
         folder,
     )
-    assert among["system"]["name"] == f"{made['system']['name']}, {dtype} candidates"
-    assert among["smaller"] == made["smaller"]  # queries in float32, candidates as they are stored
+    assert among.run["system"]["name"] == f"{encoder_name}, {dtype} candidates"
+    assert among.smaller() == made.smaller()  # queries in float32, candidates as they are stored
     queries, candidates = (
         {path: each.encode(path.read_text().splitlines()) for path in files}
         for each in (encoder_of(one_space), EncoderOptions(folder).load())
     )
     expected = np.mean([p_at_1(queries[one], candidates[other]) for one, other in (files, files[::-1])])
-    assert among["average"]["cosine"] == pytest.approx(expected)
+    assert among.average() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -499,7 +482,7 @@ def test_identifiers_of_the_united_nations_are_no_language(command, one_space, u
     """Languages follow from the files; there is nothing to be a pivot but English."""
     folder, *_ = united_nations
     found = retrieve(command, one_space, tmp_path / "un", "--un", folder)
-    assert set(found["directions"]) == {"en-es", "es-en", "en-fr", "fr-en"}
+    assert found.directions == {"en-es", "es-en", "en-fr", "fr-en"}
     refused = command("retrieve", *one_space, "--un", folder, "--pivot", "fr", "--output", tmp_path / "no")
     assert refused.status == 2 and "--pivot fr: pairs of UN are with English; leave it out" in refused.err
 
@@ -511,24 +494,24 @@ def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tm
     assert command("encode", *files, *one_space, "--output", tmp_path / "vectors").status == 0
     options = ["--un", folder, "--languages", "es", "--similarity"]
     found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "un", *options, "cosine,ratio")
-    assert (found["dataset"], set(found["directions"])) == ("UN", {"en-es", "es-en"})
+    assert (found.run["dataset"], found.directions) == ("UN", {"en-es", "es-en"})
 
     pairs = list(dict.fromkeys(zip(english, spanish, strict=True)))
     assert len(pairs) == 10
     texts = [write(tmp_path / f"distinct.{name}", side) for name, side in zip(("en", "es"), zip(*pairs))]  # noqa: B905
     expected = retrieve(command, one_space, tmp_path / "own", "--parallel", *texts)
-    assert found["directions"] == expected["directions"]  # hits, checksums of the texts and all
+    assert found.everything() == expected.everything()  # hits, checksums of the texts and all
 
     alone = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "cosine", *options, "cosine")
-    for name, each in alone["directions"].items():
-        assert each["cosine"] == expected["directions"][name]["cosine"]
+    assert alone.everything("cosine") == expected.everything("cosine")
     lists = ["--index", "ivf", "--lists", 4, "--queries", 9]
     for probes in (1, 4):
         some = [*options, "cosine", *lists, "--probes", probes]
         found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / f"ivf{probes}", *some)
-        recalls = [each["recall"] for each in found["directions"].values()]
+        recalls = list(found.of_directions("recall").values())
+        assert len(recalls) == 2
         assert all(0 <= recall <= 1 for recall in recalls) and (probes < 4 or recalls == [1.0, 1.0])
-    assert "recall" not in expected["directions"]["en-es"]
+    assert expected.of_directions("recall") == {}
 
 
 def test_recall_of_inverted_lists_against_all_cosines():
@@ -550,9 +533,7 @@ def test_large_files_are_not_read_into_memory(command, one_space, parallel, tmp_
     monkeypatch.setattr(search_texts, "read_lines", refuse)
     monkeypatch.setattr(StoredVectors, "encode", refuse)
     found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *options)
-    assert [found[part] for part in ("directions", "average", "smaller")] == [
-        expected[part] for part in ("directions", "average", "smaller")
-    ]
+    assert found.everything() == expected.everything() and found.smaller() == expected.smaller()
 
 
 def test_a_folder_without_the_corpus_of_the_united_nations(command, one_space, tmp_path):

@@ -16,10 +16,9 @@ from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.stored import StoredVectors
 from embeddings.encoders.transformers_folder import TransformersEncoder
 from embeddings.groups import groups_file, read_groups
-from embeddings.retrieve import KIND
-from embeddings.search.retrieval import unpacked
 from embeddings.search.sentence_scores import bert_scores, without_popularity
 from tests.embeddings.encoders.folders import TEXT, write_sentence_transformers, write_transformers
+from tests.embeddings.retrieved import RetrievalResult
 from tests.embeddings.test_retrieve import drawn, sentences, write
 
 OTHERS = [*TEXT[:5], "Das Wetter", "Zwei Kinder", "Fahrrad heute"]
@@ -39,8 +38,7 @@ def parallel(tmp_path):
 def retrieve(command, output, *words):
     result = command("retrieve", *words, "--cpu", "--output", output)
     assert result.status == 0, result.err
-    record = json.loads((output / f"{KIND}.json").read_text())
-    return record, record["runs"][0]
+    return RetrievalResult(output)
 
 
 def p_at_1(scores) -> float:
@@ -50,7 +48,7 @@ def p_at_1(scores) -> float:
 @pytest.mark.parametrize("layer", [None, "1", "average"])
 def test_all_pairs_by_bert_score_with_and_without_normalization(command, folder, parallel, tmp_path, layer):
     given = ["--layer", layer] if layer else []
-    record, run = retrieve(
+    found = retrieve(
         command, tmp_path / "out", "--parallel", *parallel, "--model", folder, *given,
         "--similarity", "cosine,bert-score", "--normalize", "0.75",
     )  # fmt: skip
@@ -64,12 +62,12 @@ def test_all_pairs_by_bert_score_with_and_without_normalization(command, folder,
         "bert-score": scores,
         "bert-score-normalized": without_popularity(scores, 0.75, None),
     }
-    assert set(run["average"]) == set(expected)
+    assert found.similarities == set(expected)
     for name, each in expected.items():
-        assert run["directions"]["de-en"][name]["p_at_1"] == pytest.approx(p_at_1(each))
-        assert run["directions"]["en-de"][name]["p_at_1"] == pytest.approx(p_at_1(each.T))
-    assert record["normalization"] == {"strength": 0.75, "batch": None}
-    assert run["system"]["name"] == {None: "bert", "1": "bert (layer 1)"}.get(
+        assert found.p_at_1(name)["de-en"] == pytest.approx(p_at_1(each))
+        assert found.p_at_1(name)["en-de"] == pytest.approx(p_at_1(each.T))
+    assert found.record["normalization"] == {"strength": 0.75, "batch": None}
+    assert found.run["system"]["name"] == {None: "bert", "1": "bert (layer 1)"}.get(
         layer, "bert (average of layers)"
     )
 
@@ -79,17 +77,15 @@ def test_bert_score_alone_of_some_queries(command, folder, parallel, tmp_path):
     english = [f"{line} {TEXT[row // 3]}" for row, line in enumerate(TEXT)]
     write(parallel[1], english)
     words = ["--parallel", *parallel[:2], "--model", folder, "--similarity", "bert-score", "--queries", "6"]
-    _, run = retrieve(command, tmp_path / "out", *words)
-    assert set(run["average"]) == {"bert-score"}
+    found = retrieve(command, tmp_path / "out", *words)
+    assert found.similarities == {"bert-score"} and found.counts == {(6, len(TEXT))}
     encoder = EncoderOptions(folder, cpu=True).load()
     scores = bert_scores(encoder.encode_tokens(TEXT), encoder.encode_tokens(english), False)
     for place, (name, each) in enumerate((("de-en", scores), ("en-de", scores.T))):
         hits = [max(range(len(TEXT)), key=row.__getitem__) == number for number, row in enumerate(each)]
         expected = np.array(hits)[drawn(6, len(TEXT), place)]
-        found = run["directions"][name]
-        assert (found["queries"], found["candidates"]) == (6, len(TEXT))
-        assert unpacked(found["bert-score"]["hits"], 6).tolist() == expected.tolist()
-        assert found["bert-score"]["p_at_1"] == expected.mean()
+        assert found.hits(name, "bert-score") == expected.tolist()
+        assert found.p_at_1("bert-score")[name] == expected.mean()
     assert 0 < expected.mean() < 1  # from English
 
 
@@ -114,8 +110,8 @@ def test_checkpoints_have_states_too(command, one_space, tmp_path):
     lines = sentences(9, seed=1)
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
     words = ["--parallel", *files, *one_space, "--similarity", "bert-score", "--without-specials"]
-    _, run = retrieve(command, tmp_path / "out", *words)
-    assert run["directions"]["de-en"]["bert-score"]["p_at_1_by_text"] == 1
+    found = retrieve(command, tmp_path / "out", *words)
+    assert found.of_directions("p_at_1_by_text", "bert-score")["de-en"] == 1
 
 
 def test_folders_of_sentence_transformers_have_states_too(tmp_path):
@@ -174,10 +170,10 @@ def stored(command, folder, parallel, output, *words):
 
 def test_stored_states_are_compared_as_the_encoders(command, folder, parallel, tmp_path):
     there, words = stored(command, folder, parallel, tmp_path / "stored", "--token-states")
-    _, found = retrieve(command, tmp_path / "out", "--parallel", *parallel, *words)
+    found = retrieve(command, tmp_path / "out", "--parallel", *parallel, *words)
     words[1] = folder
-    _, expected = retrieve(command, tmp_path / "other", "--parallel", *parallel, *words)
-    assert found["directions"] == expected["directions"]
+    expected = retrieve(command, tmp_path / "other", "--parallel", *parallel, *words)
+    assert found.everything() == expected.everything()
     before = (there / "test.de.states.npy").stat().st_mtime_ns
     again = command("encode", *parallel, "--model", folder, "--cpu", "--output", there, "--token-states")
     assert again.status == 0
@@ -302,7 +298,7 @@ def test_states_are_looked_for_where_there_are_any(command, folder, tmp_path):
     there, _ = stored(command, folder, texts[:1], tmp_path / "stored")
     stored(command, folder, texts[1:], there, "--token-states")
     expected = EncoderOptions(folder, cpu=True).load().encode_tokens(TEXT)
-    found = StoredVectors.load(there, "--model").encode_tokens(TEXT, "de")
+    found = StoredVectors.of_folder(there, "--model").encode_tokens(TEXT, "de")
     for one, other in zip(found.states, expected.states, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
@@ -355,12 +351,12 @@ def test_other_sentences_of_a_file_have_other_states(command, folder, tmp_path):
     for language, lines in texts.items():
         write(tmp_path / f"UNv1.0.6way.{language}", lines)
     words = ["--similarity", "bert-score", "--model", folder]
-    _, run = retrieve(command, tmp_path / "out", "--un", tmp_path, *words)
+    found = retrieve(command, tmp_path / "out", "--un", tmp_path, *words)
     encoder = EncoderOptions(folder, cpu=True).load()
     for language, lines in others.items():
         pairs = list(dict.fromkeys(zip(english, lines, strict=True)))
         first, second = (encoder.encode_tokens([pair[side] for pair in pairs]) for side in (0, 1))
         scores = bert_scores(first, second, False)
-        found = run["directions"][f"en-{language}"]
-        assert found["candidates"] == len(pairs)
-        assert found["bert-score"]["p_at_1"] == pytest.approx(p_at_1(scores))
+        direction = f"en-{language}"
+        assert found.of_directions("candidates")[direction] == len(pairs)
+        assert found.p_at_1("bert-score")[direction] == pytest.approx(p_at_1(scores))

@@ -1,16 +1,23 @@
 """The rows that a command wrote, for tests to ask."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
 
+from command_line.measurements import Measured, write_lines, write_rows
 from command_line.outputs import checksum
+from command_line.result_file import FORMAT
 from eval.measurements import table_of
 
 
 def rows_of(file: Path, **wanted) -> pd.DataFrame:
     """The rows of `KIND.csv` whose columns hold what is wanted."""
-    rows = table_of(file, checksum(file))
+    return chosen(table_of(file, checksum(file)), **wanted)
+
+
+def chosen(rows: pd.DataFrame, **wanted) -> pd.DataFrame:
+    """The rows whose columns hold what is wanted."""
     for name, value in wanted.items():
         rows = rows[rows[name] == value]
     return rows
@@ -26,3 +33,24 @@ def by_name(file: Path, column: str, **wanted) -> dict[str, float]:
 def values_of(file: Path, **wanted) -> list[float]:
     """Their numbers, in the order of the file."""
     return list(rows_of(file, **wanted).value)
+
+
+def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
+    """`KIND.json`, `KIND.csv` and `KIND.npz` as a command writes them; returns the first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
+    if measured.lines:
+        sums["lines_sha256"] = write_lines(folder / f"{kind}.npz", measured.lines)
+    record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
+    (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder / f"{kind}.json"
+
+
+def changed(file: Path, old: str, new: str) -> None:
+    """Replace a text in `KIND.json` and in `KIND.csv`, in one of which it is."""
+    table = file.with_suffix(".csv")
+    before = checksum(table)
+    assert old in file.read_text(encoding="utf-8") + table.read_text(encoding="utf-8")
+    for one in (table, file):
+        one.write_text(one.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace(before, checksum(table)), encoding="utf-8")

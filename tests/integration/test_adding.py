@@ -59,10 +59,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.exhibits import Section, Table, cells
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.result_set import ResultSet
 
 KIND = "log-length"
 
@@ -79,18 +78,15 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, options.logs, lambda: measure(options), args)
 
 
-def measure(options: LengthOptions) -> dict:
-    return {"logs": {str(path): len(path.read_text().splitlines()) for path in options.logs}}
-
-
-def section(results: ResultSet) -> Section:
-    counted = [record["logs"] for _, record in results.of_kind(KIND)]
-    rows = [[name, str(lines)] for logs in counted for name, lines in logs.items()]
-    table = Table("log-length", "Lines of each log.", [cells("log", "lines")], [cells(*row) for row in rows])
-    return Section("Length of logs", [table])
+def measure(options: LengthOptions) -> Measured:
+    measured = Measured()
+    for path in options.logs:
+        run = {"system": {"name": path.stem}, "dataset": "logs"}
+        measured.add(run, numbers({"lines_of_log": len(path.read_text().splitlines())}))
+    return measured
 ''',
     # a corpus: two lines in two languages
     "data_prep/corpora/proverbs.py": '''
@@ -110,11 +106,9 @@ CORPUS = Corpus("two proverbs", ("de", "en"), read)
 ''',
     # a recipe: a table, a configuration, a script
     "recipes/small_states/systems.sh": """
-MODEL="--arch $ARCHITECTURE --dropout $DROPOUT"
-default_systems << END
-plain | | $MODEL --criterion weighted_losses | | plain
-small | | $MODEL --criterion weighted_losses --losses translation,small_states | | small states
-END
+MODEL=(--arch "$ARCHITECTURE" --dropout "$DROPOUT" --criterion weighted_losses)
+system plain '' "plain" "${MODEL[@]}"
+system small '' "small states" "${MODEL[@]}" --losses translation,small_states
 """,
     "recipes/small_states/configs/tiny.sh": """
 CORPUS=proverbs
@@ -129,12 +123,38 @@ BATCH_GPUS=1
     "recipes/small_states/run.sh": """
 #!/usr/bin/env bash
 set -euo pipefail
-RECIPE=small_states TITLE="Small states"
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$HERE/../shared/experiment.sh"
+source "$HERE/../shared/translation.sh"
+RECIPE=small_states TITLE="Small states"
 ALL_STAGES="prepare train translate score report"
 usage() {
   usage_of_experiment
+}
+stage_prepare() {
+  fetch_text
+  run python -m data_prep clean --input "$RAW" --output "$OUTPUT/text"
+  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/text" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
+}
+stage_train() {
+  train_systems train_system
+}
+train_system() {
+  set_training_options "$1"
+  train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" \\
+    --task multilingual_nmt --lang-pairs "$PAIRS" --lr "$LEARNING_RATE" --max-epoch "$EPOCHS" \\
+    --batches-per-update "$BATCH_GPUS" "${OPTIONS[@]}"
+}
+stage_translate() {
+  for_each_model_at_once translate
+}
+translate() {
+  set_evaluated "$@"
+  run python -m eval translate "${EVALUATED[@]}" --output "$OUTPUT/translations/$(model_name "$@")"
+}
+stage_score() {
+  score
 }
 stage_report() {
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
@@ -153,8 +173,16 @@ LINES = {  # file -> (a line of it, what is put in front of that line)
     "fairseq_ext/data/language_tags.py": [
         ('    "t-enc": TagPlacement', '    "t-both": TagPlacement("T-BOTH", ("target",), decoder=True),\n'),
     ],
+    "eval/report.toml": [
+        (
+            '[[section]]\nkind = "llr"',
+            '[[section]]\nkind = "log-length"\ntitle = "Length of logs"\nshows = [{ view = "measures",'
+            ' name = "log-length", caption = "Lines of each log",'
+            ' columns = [{ measure = "lines_of_log", title = "lines", digits = 0 }] }]\n\n',
+        ),
+    ],
     "eval/probes/__init__.py": [
-        ('    "states": Probe', '    "log-length": Probe("eval.probes.log_length", "…", "log-length"),\n'),
+        ('    "states": (', '    "log-length": ("eval.probes.log_length", "…"),\n'),
     ],
     "data_prep/corpora/__init__.py": [
         ("from data_prep.corpora.corpus", "from data_prep.corpora import proverbs\n"),

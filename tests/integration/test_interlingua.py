@@ -8,6 +8,7 @@ import torch
 
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import Scores
+from tests.eval.rows import rows_of
 from tests.integration.commands import USER_DIR, Result, run_forked
 from tests.integration.test_fairseq_commands import hypotheses
 from tests.integration.test_translate import texts, translate_arguments
@@ -106,8 +107,9 @@ def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
     probe = ("probe", "interlingua", "--checkpoint", checkpoint, "--data", data, "--cpu", "--samples", 59)
     result = forked("eval", *probe, *search, "--output", tmp_path / "probe")
     assert result.status == 0, result.text
-    (run,) = json.loads((tmp_path / "probe" / "interlingua.json").read_text())["runs"]
-    assert sorted(run["lengths"]) == ["cs", "de", "fr"]
+    rows = rows_of(tmp_path / "probe/interlingua.csv")
+    lengths = rows[rows.part != ""].set_index(["part", "measure"]).value.unstack()
+    assert list(lengths.index) == ["cs", "de", "fr"]
     translated = forked(
         "eval", *translate_arguments(data, checkpoint, tmp_path / "one", *search, "--directions", "de-en")
     )
@@ -115,12 +117,13 @@ def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
     scored = forked("eval", "score", tmp_path / "one")
     assert scored.status == 0, scored.text
     bleu = Scores.load(tmp_path / "one/scores.json").directions["de-en"]["bleu"]
-    german = run["lengths"]["de"]
+    german = lengths.loc["de"]
     assert german["bleu_predicted"] == pytest.approx(bleu)
     assert 0 <= german["accuracy"] < 1 and german["absolute_error"] > 0
     assert abs(german["bias"]) <= german["absolute_error"]
-    assert run["similarity"].keys() == {"cs-de", "cs-en", "cs-fr", "de-en", "de-fr", "en-fr"}
-    assert all(one["cosine"] > one["cosine_by_chance"] for one in run["similarity"].values())
+    similarity = rows[rows.part == ""].set_index(["direction", "measure"]).value.unstack()
+    assert list(similarity.index) == ["cs-de", "cs-en", "cs-fr", "de-en", "de-fr", "en-fr"]
+    assert (similarity.cosine > similarity.cosine_by_chance).all()
     assert (tmp_path / "probe" / "interlingua_similarity_data.png").exists()
 
 

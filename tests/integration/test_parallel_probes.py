@@ -10,6 +10,7 @@ from command_line.dispatch import run
 from data_prep.formats.alignments import AlignedSpansWriter
 from eval.probes.precision import words_of
 from eval.probes.store import StateStore
+from tests.eval.rows import rows_of, values_of
 
 pytestmark = pytest.mark.slow
 
@@ -82,18 +83,18 @@ def test_stock_checkpoints_go_through_every_probe(stores, translations, alignmen
     found = {kind: result(out, kind) for kind in kinds}
     for kind in per_layer:
         assert [one["system"]["name"] for one in found[kind]["runs"]] == ["stock", "ours"]
-        for one in found[kind]["runs"]:
-            assert one["layers"] == ["L0", "L1", "output"]
-            assert {pair: entry["kind"] for pair, entry in one["pairs"].items()} == {
-                "de-en": "supervised", "de-fr": "zero-shot", "en-fr": "supervised",
-            }  # fmt: skip
-            assert {entry["lines"] for entry in one["pairs"].values()} == {30}
-    for one in found["retrieval"]["runs"]:
-        assert one["averages"]["zero-shot"]["sentence"][-1] > 3 / 30  # chance is 1/30
-        assert one["averages"]["zero-shot"]["word"] > 0.1
-    (correlation,) = found["correlation"]["correlations"]
-    assert correlation["pearson"]["all"]["n"] == 3
-    assert set(found["off-target"]["runs"][0]["directions"]) == set(DIRECTIONS)
+        rows = rows_of(out / f"{kind}.csv")
+        assert set(rows.layer) - {""} == {"L0", "L1", "output"}
+        assert dict(zip(rows.direction, rows.kind, strict=True)) == {
+            "de-en": "supervised", "de-fr": "zero-shot", "en-fr": "supervised",
+        }  # fmt: skip
+        assert set(rows[rows.measure == "lines"].value) == {30}
+    retrieved = rows_of(out / "retrieval.csv", kind="zero-shot", layer="output")
+    for measure, least in (("sentence", 3 / 30), ("word", 0.1)):  # chance of sentences is 1/30
+        values = retrieved[retrieved.measure == measure].value
+        assert len(values) == 2 and values.min() > least
+    assert values_of(out / "correlation.csv", kind="all", measure="pairs") == [3]
+    assert set(rows_of(out / "off-target.csv").direction) == set(DIRECTIONS)
 
     files = [*translations, *(out / f"{kind}.json" for kind in kinds)]
     command("report", *files, "--output", tmp_path / "report")

@@ -1,13 +1,12 @@
 """The probes states and llr on checkpoints of stock fairseq's `transformer` and of ours."""
 
-import json
-
 import pytest
 
 from command_line.lines import read_lines
 from data_prep.formats.dictionary import load_shared_dictionary
 from data_prep.formats.preparation import Preparation
 from eval.probes.store import StateStore
+from tests.eval.rows import rows_of
 from tests.integration.test_translate import translate_arguments
 from tests.integration.toy_corpus import LANGUAGES, SUPERVISED
 
@@ -38,10 +37,11 @@ def test_states_and_language_recognition(data, checkpoint, forked, tmp_path):
         "eval", "probe", "llr", states, "--output", tmp_path / "llr", "--tokens", "words",
     )  # fmt: skip
     assert found.status == 0, found.text
-    (run,) = json.loads((tmp_path / "llr" / "llr.json").read_text())["runs"]
-    assert len(run["directions"]) == 12
-    words_tell = run["averages"]["supervised"]["source"]["L0"]  # every word has the ending of its language
-    assert min(words_tell) > 0.9
+    accuracy = rows_of(tmp_path / "llr/llr.csv", measure="accuracy", part="source", layer="L0")
+    assert set(accuracy.kind) == {"supervised", "zero-shot", "training"}
+    assert len(accuracy) == 12 + 1  # directions, and training
+    words_tell = accuracy[accuracy.kind == "supervised"]  # every word has the ending of its language
+    assert words_tell.value.mean() > 0.9
     report = forked("eval", "report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report")
     assert report.status == 0, report.text
     assert (tmp_path / "report" / "report.html").exists()

@@ -1,6 +1,5 @@
 """`llm states`: means over the tokens of sentences in every layer, and the probes that take them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch
 from eval.__main__ import COMMANDS as EVAL
 from eval.probes.store import StateStore
 from llm.language_model import load_model, load_tokenizer
+from tests.eval.rows import rows_of
 from tests.llm.tiny_model import write_bloom
 from tests.llm.toy_text import WORDS, sentences, text_of, write_lines, write_texts
 
@@ -96,10 +96,9 @@ def test_the_change_of_cosines_between_two_models(states, bloom, tuned, tmp_path
     states(bloom, "--tuned", tuned, output="after")
     words = ("probe", "cosine", tmp_path / "before", tmp_path / "after", "--split", "valid")
     assert evaluate(*words, "--output", tmp_path / "cosine") == 0
-    record = json.loads((tmp_path / "cosine/cosine.json").read_text())
-    (difference,) = record["differences"]
-    assert (difference["baseline"], difference["system"]) == ("tiny-bloom w/o fine-tuning", "tiny-bloom MT")
-    assert difference["layers"] == ["L0", "output"]
+    rows = rows_of(tmp_path / "cosine/cosine.csv", direction="de-en", measure="cosine")
+    of_systems = rows.set_index(["system", "layer"]).value.unstack()
+    assert list(of_systems.columns) == ["L0", "output"]
     from peft import PeftModel
 
     tokenizer = load_tokenizer(bloom)
@@ -110,7 +109,7 @@ def test_the_change_of_cosines_between_two_models(states, bloom, tuned, tmp_path
         cosines(*(plain_means(model, tokenizer, lines[one]) for one in ("de", "en")))
         for model in (plain, adapted)
     )
-    found = difference["pairs"]["de-en"]["cosine"]
+    found = list(of_systems.loc["tiny-bloom MT"] - of_systems.loc["tiny-bloom w/o fine-tuning"])
     assert found == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=1e-5)
     assert found[0] == pytest.approx(0, abs=1e-6) and abs(found[1]) > 1e-4
 
@@ -144,8 +143,8 @@ def test_lines_that_are_empty_on_a_side_are_skipped_on_both(command, states, blo
     }  # fmt: skip
     words = ("probe", "cosine", tmp_path / "before", tmp_path / "after", "--split", "valid")
     assert evaluate(*words, "--output", tmp_path / "cosine") == 0
-    record = json.loads((tmp_path / "cosine/cosine.json").read_text())
-    assert [run["pairs"]["de-en"]["lines"] for run in record["runs"]] == [3, 3]
+    lines = rows_of(tmp_path / "cosine/cosine.csv", direction="de-en", measure="lines")
+    assert list(lines.value) == [3, 3]
     given = ("--model", bloom, "--data", data, "--cpu", "--output", tmp_path / "again")
     said = [line for line in command("states", *given).err.splitlines() if "skipped" in line]
     assert said == ["states: valid lines that are empty on a side are skipped: 2 of de-en"]

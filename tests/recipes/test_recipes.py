@@ -59,21 +59,17 @@ def test_scripts_are_bash():
     assert (looked.returncode, looked.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["interlingua", "zero_shot"])
-def test_the_table_of_systems_is_whole(name):
-    """Rows of five columns; a system without a training of its own is trained as one that has one."""
-    table = ROOT / "recipes" / name / "systems.sh"
-    rows = [
-        [cell.strip() for cell in line.split(" |")]
-        for line in table.read_text().splitlines()
-        if " | " in line and not line.startswith("#") and "<<<" not in line
-    ]
-    trained = {row[0]: row[2] for row in rows}
-    assert len(rows) > 5
-    for identifier, trained_as, training, *_ in rows:
-        assert len(_) == 2, identifier
-        assert not (trained_as and training), identifier
-        assert not trained_as or trained[trained_as], identifier
+def test_options_of_a_system_may_hold_blanks(tmp_path):
+    """They are words from the table to the command."""
+    text = (
+        'source "$HERE/configs/multi30k.sh"\nMODEL_OPTIONS=(--activation-fn "re lu" --layernorm-embedding)\n'
+    )
+    (tmp_path / "own.sh").write_text(text)
+    own = ("--config", str(tmp_path / "own.sh"), "--seeds", "1")
+    for system in ("1", "1-simple", "1-long"):
+        (words,) = training_commands(*own, "--systems", system)
+        option = words.index("--activation-fn")
+        assert words[option + 1 : option + 3] == ["re lu", "--layernorm-embedding"], system
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -809,14 +805,6 @@ def test_processor_seconds_of_every_start_are_noted(models):
     assert failed >= 1.2 and 0 <= finished < failed
 
 
-def test_processor_seconds_are_those_of_users_and_of_the_system_with_their_minutes():
-    """As `times` says them: of the shell, then of the commands that it has waited for."""
-    times = r"times() { printf '0m1s 0m1s\n2m3.5s 1m0.25s\n'; }"
-    script = f"source {ROOT}/recipes/shared/training.sh; {times}; note_cpu_seconds found; echo $found"
-    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert float(result.stdout) == 2 * 60 + 3.5 + 60 + 0.25
-
-
 def test_other_options_do_not_continue_an_old_training(models):
     (models / "fail").touch()
     run_training(models, "--systems", "1")
@@ -884,15 +872,15 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
 
 
 JOBS_OF_A_RECIPE = """
-source {root}/recipes/shared/training.sh
+source {root}/recipes/shared/jobs.sh
 leaves_nothing() {{ false; }}
 die() {{ echo "error: $*"; exit 2; }}
 JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
-start_job false
+start_job '' false
 while [[ -n $(jobs -pr) ]]; do sleep 0.05; done
-start_job true
+start_job '' true
 echo "failed so far: $FAILED_JOBS"
-finish_jobs
+finish_jobs trainings
 """
 
 

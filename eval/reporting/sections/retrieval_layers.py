@@ -5,47 +5,45 @@ curves over layers (Tien and Steinert-Threlkeld 2022, Figure 2).
 import re
 from collections.abc import Iterator
 
-from eval.reporting.exhibits import Figure, Table, cell, cells, mean_cell, slug
+from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, slug, table_of_means
 from eval.reporting.plots import lines
-from eval.reporting.sections.retrieval_averages import direction_shown, mean_of
-from eval.results.systems import System
+from eval.results.retrieved import Means, Retrieved
+from eval.results.systems import MeanStd
 
 # An untrained encoder is called "NAME (layer 8)" or "NAME layer 8", one that a recipe trains "NAME-layer-8".
-_ONE_LAYER = re.compile(r"(?P<name>.+?)[ (-]+layer[ -](?P<layer>\d+|average)\)?")
+_ONE_LAYER = re.compile(r"(?P<encoder>.+?)[ (-]+layer[ -](?P<layer>\d+|average)\)?")
 AVERAGE = "average"  # of all layers
 FEWEST = 2  # layers of a curve
 
-Layers = dict[str, dict[str, System]]  # encoder -> layer -> what reads it
+Layers = dict[str, dict[str, str]]  # encoder -> layer -> name of what reads it
 
 
-def by_layer(
-    dataset: str, systems: list[System], groups: list[str], direction: str | None
-) -> Iterator[Table | Figure]:
+def by_layer(retrieved: Retrieved) -> Iterator[Table | Figure]:
     """Of all pairs, and of every group of languages: a grid and curves of all encoders that are the same but
     for the layer; nothing where there are none.
     """
-    found = layers_of(systems)
-    if not found:
+    encoders = layers_of(system.name for system in retrieved.systems)
+    if not encoders:
         return
-    first, *others = [
-        run.value("average") for of in found.values() for one in of.values() for run in one.runs
-    ]
-    similarities = [name for name in first if all(name in other for other in others)]
-    for group in (None, *groups):
-        yield grid(dataset, found, similarities, group, direction)
-        yield curves(dataset, found, similarities, group, direction)
+    names = {name for layers in encoders.values() for name in layers.values()}
+    measured = retrieved.means(["part"])
+    similarities = [one for one in retrieved.similarities if all((name, one) in measured for name in names)]
+    for group in (None, *retrieved.groups):
+        means = retrieved.means(["part"], group, retrieved.side)
+        yield grid(retrieved, encoders, similarities, group, means)
+        yield curves(retrieved, encoders, similarities, group, means)
 
 
-def layers_of(systems: list[System]) -> Layers:
+def layers_of(names: Iterator[str]) -> Layers:
     """Encoders of which at least two layers are read, each of its layers in their order, the average last."""
-    found: Layers = {}
-    for one in systems:
-        if match := _ONE_LAYER.fullmatch(one.name):
-            found.setdefault(match["name"], {})[match["layer"]] = one
+    encoders: Layers = {}
+    for name in names:
+        if match := _ONE_LAYER.fullmatch(name):
+            encoders.setdefault(match["encoder"], {})[match["layer"]] = name
     return {
-        name: {layer: of[layer] for layer in sorted(of, key=_place)}
-        for name, of in found.items()
-        if len(of.keys() - {AVERAGE}) >= FEWEST
+        encoder: {layer: layers[layer] for layer in sorted(layers, key=_place)}
+        for encoder, layers in encoders.items()
+        if len(layers.keys() - {AVERAGE}) >= FEWEST
     }
 
 
@@ -54,59 +52,47 @@ def _place(layer: str) -> tuple[bool, int]:
 
 
 def grid(
-    dataset: str, found: Layers, similarities: list[str], group: str | None, direction: str | None
+    retrieved: Retrieved, encoders: Layers, similarities: list[str], group: str | None, means: Means
 ) -> Table:
     """A row per encoder and layer; the best layer of every encoder by each similarity is bold."""
     rows, rules = [], set()
-    for name, layers in found.items():
-        values = {
-            layer: [mean_of(one, similarity, group, direction) for similarity in similarities]
-            for layer, one in layers.items()
-        }
-        best = [
-            max((of[place].mean for of in values.values() if of[place]), default=None)
-            for place in range(len(similarities))
-        ]
+    for encoder, layers in encoders.items():
+        best = [max(means[name, each].mean for name in layers.values()) for each in similarities]
         rules |= {len(rows)} if rows else set()
         rows += [
-            [*cells(name, layer), *(_cell(mean, most) for mean, most in zip(of, best, strict=True))]
-            for layer, of in values.items()
+            [
+                *cells(encoder, layer),
+                *(_cell(means[name, each], most) for each, most in zip(similarities, best, strict=True)),
+            ]
+            for layer, name in layers.items()
         ]
-    caption = (
-        f"P@1 by layer and similarity on {_shown(dataset, found, group, direction)}; bold: the best layer."
-    )
+    caption = f"P@1 by layer and similarity on {retrieved.label(group)}; bold: the best layer."
     header = [cells("Encoder", "Layer", *similarities)]
-    return Table(slug("retrieval_grid", dataset, group or "all"), caption, header, rows, frozenset(rules))
+    name = slug("retrieval_grid", retrieved.dataset, group or "all")
+    return Table(name, caption, header, rows, frozenset(rules))
 
 
-def _cell(mean, most):
-    found = mean_cell(mean, 1)
-    return found if mean is None or mean.mean < most else cell(found.text, bold=True, value=found.value)
+def _cell(mean: MeanStd, most: float) -> Cell:
+    shown = mean_cell(mean, 1)
+    return cell(shown.text, bold=mean.mean >= most, value=shown.value)
 
 
 def curves(
-    dataset: str, found: Layers, similarities: list[str], group: str | None, direction: str | None
+    retrieved: Retrieved, encoders: Layers, similarities: list[str], group: str | None, means: Means
 ) -> Figure:
     """A panel per similarity, a curve per encoder."""
-    layers = sorted({layer for of in found.values() for layer in of if layer != AVERAGE}, key=_place)
+    layers = sorted({layer for of in encoders.values() for layer in of if layer != AVERAGE}, key=_place)
     panels = {
         similarity: {
-            name: [
-                mean_of(of[layer], similarity, group, direction) if layer in of else None for layer in layers
-            ]
-            for name, of in found.items()
+            encoder: [means.get((of.get(layer), similarity)) for layer in layers]
+            for encoder, of in encoders.items()
         }
         for similarity in similarities
     }
-    titles = [f"{name}, {similarity}" for similarity in similarities for name in found]
+    titles = [f"{encoder}, {similarity}" for similarity in similarities for encoder in encoders]
     series = [values for panel in panels.values() for values in panel.values()]
-    rows = [[cell(layer), *(mean_cell(of[place], 1) for of in series)] for place, layer in enumerate(layers)]
-    name = slug("retrieval_layers", dataset, group or "all")
-    caption = f"P@1 of encoders that read one layer, {_shown(dataset, found, group, direction)}."
-    plot = lines(layers, panels, "P@1 (%)")
-    return Figure(name, caption, plot, Table(name, caption, [cells("Layer", *titles)], rows))
-
-
-def _shown(dataset: str, found: Layers, group: str | None, direction: str | None) -> str:
-    one = next(iter(next(iter(found.values())).values()))
-    return f"{dataset}, {group or 'all'}, {direction_shown(one, direction)}"
+    rows = [([layer], [of[place] for of in series]) for place, layer in enumerate(layers)]
+    name = slug("retrieval_layers", retrieved.dataset, group or "all")
+    caption = f"P@1 of encoders that read one layer, {retrieved.label(group)}."
+    numbers = table_of_means(name, caption, ["Layer", *titles], rows)
+    return Figure(name, caption, lines(layers, panels, "P@1 (%)"), numbers)

@@ -30,24 +30,23 @@ SAVE_UPDATES=1562 # half an epoch: save (and validate) there, too
 BATCH_PAIRS=64
 BATCH_GPUS=1
 GAMMA=10
-MARGIN_OPTIONS="--additive-margin-temperature 0.1"
-FEATURE_OPTIONS="--feature-distillation-normalize both --feature-distillation-mean"
-LOGIT_OPTIONS="--logit-distillation-temperature 1"
+MARGIN_OPTIONS=(--additive-margin-temperature 0.1)
+FEATURE_OPTIONS=(--feature-distillation-normalize both --feature-distillation-mean)
+LOGIT_OPTIONS=(--logit-distillation-temperature 1)
 TEACHER_WIDTH=192
 SMALLER_OPTIONS=(--vectors "int8,int8+rescored,binary,binary+rescored")
 REDUCED_START=--finetune-from-model # what reduced-N begins with
-TEACHER_MODEL="--arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4"
+TEACHER_MODEL=(--arch ems_small --encoder-embed-dim 192 --encoder-ffn-embed-dim 512 --encoder-attention-heads 4)
 
-student() { # NAME LAYERS WIDTH INNER_WIDTH HEADS
-  STUDENTS+=("$1")
-  STUDENT_WIDTH[$1]=$3
-  STUDENT_OPTIONS[$1]="--arch $ARCHITECTURE --encoder-layers $2 --encoder-embed-dim $3 --encoder-ffn-embed-dim $4 --encoder-attention-heads $5 --attention-dropout 0.1"
+shaped() { # NAME LAYERS WIDTH INNER_WIDTH HEADS
+  student "$1" "$3" '' --arch "$ARCHITECTURE" --encoder-layers "$2" --encoder-embed-dim "$3" --encoder-ffn-embed-dim "$4" \
+    --encoder-attention-heads "$5" --attention-dropout 0.1
 }
-student thin-half 8 96 256 4
-student thin-quarter 8 64 192 4
-student shallow-half 2 192 512 4
-student shallow-quarter 1 192 512 4
+shaped thin-half 8 96 256 4
+shaped thin-quarter 8 64 192 4
+shaped shallow-half 2 192 512 4
+shaped shallow-quarter 1 192 512 4
 ABLATED=(thin-half)
 REDUCTIONS=(128 96 64 48 32 16)
-REDUCTION_OPTIONS="--max-update 1000"
+REDUCTION_OPTIONS=(--max-update 1000)
 REDUCED_VECTORS=$TEACHER_NAME

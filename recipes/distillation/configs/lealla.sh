@@ -24,27 +24,26 @@ SAVE_UPDATES=5000
 BATCH_PAIRS=512
 BATCH_GPUS=16 # of a GPU each: 8,192 pairs, which are compared with each other on so many GPUs
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)
-MARGIN_OPTIONS="--additive-margin-gather-negatives"
-LOGIT_OPTIONS="--logit-distillation-gather"
+MARGIN_OPTIONS=(--additive-margin-gather-negatives)
+LOGIT_OPTIONS=(--logit-distillation-gather)
 TEACHER_WIDTH=768
 TEACHER_POOLING=pooler
 [[ $LAUNCHER == cpu ]] || ENCODE_OPTIONS=(--batch-tokens 65536)
 SMALLER_OPTIONS=(--vectors "int8,int8+rescored,binary,binary+rescored")
 
-student() { # NAME ARCHITECTURE WIDTH BETA UPDATES
-  STUDENTS+=("$1")
-  STUDENT_WIDTH[$1]=$3
-  STUDENT_OPTIONS[$1]="beta=$4 --arch $2 --lr-scheduler polynomial_decay --total-num-update $5 --max-update $5"
-}
-student small lealla_small 128 1e3 100000
-student base lealla_base 192 1e3 100000
-student large lealla_large 256 1e4 200000
+updates() { OF_UPDATES=(--lr-scheduler polynomial_decay --total-num-update "$1" --max-update "$1"); } # NUMBER
+
+updates 100000
+student small 128 1e3 --arch lealla_small "${OF_UPDATES[@]}"
+student base 192 1e3 --arch lealla_base "${OF_UPDATES[@]}"
+updates 200000
+student large 256 1e4 --arch lealla_large "${OF_UPDATES[@]}"
 ABLATED=(small base large)
 
 # The other rows of Tables 3.1 and A.3, with additive margin alone; row 0 is the teacher.
 plain() { # ARCHITECTURE WIDTH LEARNING_RATE UPDATES
-  student "$1" "$1" "$2" "$BETA" "$4"
-  STUDENT_OPTIONS[$1]+=" --lr $3"
+  updates "$4"
+  student "$1" "$2" '' --arch "$1" "${OF_UPDATES[@]}" --lr "$3"
   MARGIN_ALONE+=("$1")
 }
 plain labse_6_layers 768 1e-3 200000
@@ -61,7 +60,7 @@ plain mobilebert_like_128 128 5e-4 100000
 # gives them. The learning rate for a width above 384 is 1e-3 (3.3.2).
 REDUCTIONS=(512 384 256 192 128 64 32)
 REDUCED_START=--pretrained-encoder
-TEACHER_MODEL="--arch sentence_encoder --pooling pooler"
+TEACHER_MODEL=(--arch sentence_encoder --pooling pooler)
 REDUCED_VECTORS=pooler
 REDUCED_VECTORS_OPTIONS=(--encoder transformers --pooling pooler)
-REDUCTION_OPTIONS="--lr 1e-3 --lr-scheduler polynomial_decay --total-num-update 5000 --max-update 5000"
+REDUCTION_OPTIONS=(--lr 1e-3 --lr-scheduler polynomial_decay --total-num-update 5000 --max-update 5000)

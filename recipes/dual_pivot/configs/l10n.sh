@@ -14,7 +14,6 @@ LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
 LANGUAGE_GROUPS=l10n_one_pair
 CORPUS_OPTIONS=(--further-pairs de-fr)
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 MAX_LENGTH=100
 EPOCHS=5
 LAYER_SUMS=yes # 5 layers of 256 numbers a sentence: half a GB a pair; all systems train on them

@@ -26,7 +26,6 @@ mapfile -t VALID_IDS < <(
   echo Flores-flores200_dev-1-ara-deu
 )
 CORPUS_OPTIONS=(--train "${TRAIN_IDS[@]}" --valid "${VALID_IDS[@]}")
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 EPOCHS=1
 SAVE_UPDATES=5000
 BUDGET=9000000

@@ -12,10 +12,9 @@ LANGUAGES=(cs de en es fr it ja pl pt ru zh)
 MULTIWAY=(cs de es fr it ja pl pt ru zh)
 LANGUAGE_GROUPS=l10n_one_pair
 CORPUS_OPTIONS=(--further-pairs de-fr)
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 PRETRAINING_OPTIONS=(--layers 4 --width 256 --heads 4 --inner-width 1024 --batch-tokens 2048 --updates 13000 --warmup-updates 1000
   --learning-rate 6e-4 --precision bfloat16 --save-updates 1300 --valid-lines 500)
-PRETRAINING_UPDATES="1300 5200 13000" # whose encoders are compared; the last one is trained
+PRETRAINING_UPDATES=(1300 5200 13000) # whose encoders are compared; the last one is trained
 LEARNING_RATE=3e-4
 BUDGET=20000
 OPTIMIZER_OPTIONS+=(--eval-retrieval-similarity bert-score --eval-retrieval-normalization 0.75)

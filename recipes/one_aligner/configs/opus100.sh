@@ -12,7 +12,6 @@ WITH_VALID=(afr amh ara asm aze bel bul ben bre bos cat ces cym dan deu ell epo 
 mapfile -t TRAIN_IDS < <(ids OPUS-opus100_train-1 "${WITH_VALID[@]}" hye mon)
 mapfile -t VALID_IDS < <(ids OPUS-opus100_dev-1 "${WITH_VALID[@]}" && ids OPUS-ted2020-v1@500 hye mon)
 CORPUS_OPTIONS=(--train "${TRAIN_IDS[@]}" --valid "${VALID_IDS[@]}")
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 SAVE_UPDATES=5000
 LANGUAGE_SIZES=$HERE/cc100_sizes.tsv # Conneau et al. 2020, Table 6, both Chinese and both Burmese scripts together
 LAYERS=(12:8 24:17) # 2.3: of mBERT and XLM-R base, and of XLM-R large; about two thirds of the depth (footnote 5)

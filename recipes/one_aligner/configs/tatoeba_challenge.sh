@@ -6,7 +6,6 @@
 CORPUS=text
 LANGUAGES=(ar bg ca cs da de el en es et fa "fi" fr he hu it ja ko lt lv ms nl no pl pt ro ru sh sl sv tr uk vi zh)
 RANKED=(es fr de pt it nl ru pl cs sv sh el ro da zh no ar ms hu bg tr "fi" sl vi he ja et lt lv fa ko uk) # footnote 19
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 SAVE_UPDATES=5000
 LANGUAGE_SIZES=$HERE/cc100_sizes.tsv # Conneau et al. 2020, Table 6, both Chinese and both Burmese scripts together
 LAYERS=(12:8 24:17) # 2.3

@@ -15,7 +15,6 @@ mapfile -t TRAIN_IDS < <(
 )
 mapfile -t VALID_IDS < <(ids Flores-flores200_dev-1 ara bul deu fra hin spa zho_Hans)
 CORPUS_OPTIONS=(--train "${TRAIN_IDS[@]}" --valid "${VALID_IDS[@]}")
-SUBWORD_OPTIONS=(--tokenizer "$ENCODER")
 HAS_POOLER=yes
 LEARNING_RATE=3e-5
 EPOCHS=10 # 5 of 2M; what ends a training is its number of updates

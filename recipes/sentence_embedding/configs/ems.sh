@@ -40,7 +40,7 @@ MULTIWAY=(af ar bg bn ca cs da de el eo es et eu fa "fi" fr gl gu he hi hr hu hy
 TOKENIZER_OPTIONS=(--tokenizer moses ja=jumanpp zh=jieba --lowercase)
 SUBWORD_OPTIONS=(--type sentencepiece --vocabulary-size 60000)
 ARCHITECTURE=ems
-TRANSLATION_MODEL="--arch mnmt_transformer_big" # an encoder of the same size
+TRANSLATION_MODEL=(--arch mnmt_transformer_big) # an encoder of the same size
 DROPOUT=0.1
 LEARNING_RATE=3e-4
 EPOCHS=3

@@ -24,5 +24,5 @@ BATCH_GPUS=1
 LANGUAGE_WIDTH=64
 CONTRAST_WIDTH=64
 DECODER_LAYERS=3
-TRANSLATION_MODEL="--arch mnmt_transformer --encoder-layers 4 ${MODEL_OPTIONS[*]} --decoder-layers $DECODER_LAYERS --decoder-attention-heads 4"
+TRANSLATION_MODEL=(--arch mnmt_transformer --encoder-layers 4 "${MODEL_OPTIONS[@]}" --decoder-layers "$DECODER_LAYERS" --decoder-attention-heads 4)
 SELECTION_OPTIONS=(--best-checkpoint-metric retrieval --maximize-best-checkpoint-metric)

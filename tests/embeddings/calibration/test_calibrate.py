@@ -13,6 +13,7 @@ from embeddings.encoders.options import EncoderOptions
 from embeddings.parallel_validation import ParallelValidation
 from tests.embeddings.calibration.english import write_bert, write_english
 from tests.embeddings.encoders.folders import write_sentence_transformers
+from tests.embeddings.retrieved import RetrievalResult
 from tests.embeddings.test_retrieve import write
 
 TRAINING = "--batch-size 8 --sts-epochs 3 --learning-rate 5e-3 --cpu"
@@ -74,8 +75,8 @@ def test_english_alone_makes_retrieval_better(trained, english, command, tmp_pat
     valid = ["--parallel", english / "valid.en", english / "valid.de", "--similarity", "cosine", "--cpu"]
     for name, model in (("before", english / "bert"), ("best", trained / "encoder")):
         assert command("retrieve", *valid, "--model", model, "--output", tmp_path / name).status == 0
-        (run,) = json.loads((tmp_path / name / "sentence-retrieval.json").read_text())["runs"]
-        measured = [run["directions"][way]["cosine"]["p_at_1"] for way in ("en-de", "de-en")]
+        p_at_1 = RetrievalResult(tmp_path / name).p_at_1()
+        measured = [p_at_1[direction] for direction in ("en-de", "de-en")]
         assert record[name]["pairs"][0]["p_at_1"] == measured
         assert record[name]["p_at_1"] == sum(measured) / 2
 

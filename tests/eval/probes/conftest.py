@@ -1,19 +1,20 @@
 """The commands of probes, and what they print."""
 
-import json
 import re
 
 import pytest
 
+from tests.eval.rows import rows_of
+
 
 @pytest.fixture
 def llr(command, tmp_path):
-    """Run `probe llr` on stores and return its record, or the result of a command that failed."""
+    """Run `probe llr` on stores and return its rows, or the result of a command that failed."""
 
     def run(*stores, options=(), output="llr"):
         folders = [getattr(store, "folder", store) for store in stores]
         result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
-        return result if result.status else json.loads((tmp_path / output / "llr.json").read_text())
+        return result if result.status else rows_of(tmp_path / output / "llr.csv")
 
     return run
 

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from embeddings.encoders.options import KINDS
+from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.probes.adequacy import cosines
+from tests.eval.rows import rows_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -46,7 +47,7 @@ def letters():
 @pytest.fixture
 def encoder(letters, monkeypatch, tmp_path):
     """The path of a model that is read as the stand-in."""
-    monkeypatch.setitem(KINDS, "checkpoint", lambda options: letters)
+    monkeypatch.setattr(EncoderOptions, "load", lambda options: letters)
     (tmp_path / "x").write_text("")
     return tmp_path / "x"
 
@@ -57,25 +58,30 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
     other = translated("two", {"de-en": texts["en"], "en-fr": texts["en"]})
     done = command("adequacy", folder, other, "--model", encoder, "--output", tmp_path / "found")
     assert done.status == 0, done.err
-    record = json.loads((tmp_path / "found/adequacy.json").read_text())
+    record, file = json.loads((tmp_path / "found/adequacy.json").read_text()), tmp_path / "found/adequacy.csv"
     assert (record["format"], record["kind"], record["encoder"]["model"]) == (1, "adequacy", "x")
     assert record["cut"] == 1 and "as many tokens as letters reads, or more: 1;" in done.err
-    first, second = (run["directions"] for run in record["runs"])
-    for direction, found in (("de-en", first), ("en-fr", first), ("en-fr", second)):
+    assert [run["encoder"]["name"] for run in record["runs"]] == ["letters"] * 2
+
+    def measured(run: int, direction: str, measure: str) -> float:
+        return rows_of(file, run=run, direction=direction, measure=measure).value.item()
+
+    for direction, run in (("de-en", 0), ("en-fr", 0), ("en-fr", 1)):
         source, target = direction.split("-")
-        lines = hypotheses[direction] if found is first else texts["en"]
+        lines = texts["en"] if run else hypotheses[direction]
         expected = np.mean([loop_cosine(*pair) for pair in zip(texts[source], lines, strict=True)])
         gold = np.mean([loop_cosine(*pair) for pair in zip(texts[source], texts[target], strict=True)])
-        assert found[direction]["cosine"] == pytest.approx(expected)
-        assert found[direction]["reference_cosine"] == pytest.approx(gold)
-    assert second["en-fr"]["cosine"] == pytest.approx(1)  # copies of the source
-    table = next((tmp_path / "found").glob("adequacy*.csv")).read_text()
-    assert "two" in table and "de-en" in table
+        assert measured(run, direction, "adequacy") == pytest.approx(expected)
+        assert measured(run, direction, "reference_adequacy") == pytest.approx(gold)
+    assert measured(1, "en-fr", "adequacy") == pytest.approx(1)  # copies of the source
 
     report = command("report", tmp_path / "found/adequacy.json", "--output", tmp_path / "report")
     assert report.status == 0, report.err
-    html = (tmp_path / "report/report.html").read_text()
-    assert "Adequacy" in html and "100.00" in html and "Reference" in html
+    page = (tmp_path / "report/report.md").read_text()
+    gold = 100 * np.mean([loop_cosine(*pair) for pair in zip(texts["en"], texts["fr"], strict=True)])
+    (reference,) = [line for line in page.splitlines() if line.startswith("| Reference |")]
+    assert reference.endswith(f" | {gold:.2f} |")
+    assert any(line.startswith("| two | 1 |") and line.endswith("| 100.00 |") for line in page.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -86,23 +92,22 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
         ({"weights": {"w": "2"}}, False),
         ({"pooling": "cls"}, False),
         ({"weights": None}, True),  # vectors of another program have none
-        ({"weights": None, "model": "y/x"}, False),
+        ({"name": "z", "weights": None}, False),
     ],
 )
 def test_numbers_of_two_encoders_are_not_in_one_table(
-    encoder, translated, texts, command, tmp_path, there, is_one
+    letters, encoder, translated, texts, command, tmp_path, monkeypatch, there, is_one
 ):
-    files = []
+    files, own = [], letters.record()
     for name, fields in (("one", {}), ("two", there)):
+        record = {**own, "weights": {"w": "1"}, "pooling": "mean", **fields}
+        monkeypatch.setattr(letters, "record", lambda record=record: record)
         folder = translated(name, {"de-en": texts["en"]})
         assert command("adequacy", folder, "--model", encoder, "--output", tmp_path / name).status == 0
         files.append(tmp_path / name / "adequacy.json")
-        record = json.loads(files[-1].read_text())
-        record["encoder"] |= {"weights": {"w": "1"}, "pooling": "mean", **fields}
-        files[-1].write_text(json.dumps(record))
     result = command("report", *files, "--output", tmp_path / "report")
     assert (result.status == 0) == is_one
-    assert is_one or "which cannot be compared; report them apart" in result.err
+    assert is_one or f"error: {files[1]}: encoder of " in result.err
 
 
 def test_languages_reach_the_encoder(letters, encoder, translated, texts, command, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
+from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, read_scores, write_scores
 from tests.eval.scored import direction as scored_direction
 
@@ -38,11 +39,12 @@ def probe(command, tmp_path):
     return call
 
 
-def effects(tmp_path) -> dict:
-    (one,) = json.loads((tmp_path / "out/combination.json").read_text())["combinations"]
-    assert one["systems"] == list(BLEU)
-    assert list(one["effects"]) == ["zero-shot bleu"]  # the off-target rate of b is not known
-    return one["effects"]["zero-shot bleu"]
+def effects(tmp_path) -> dict[str, float]:
+    (run,) = json.loads((tmp_path / "out/combination.json").read_text())["runs"]
+    assert run["systems"] == list(BLEU)
+    rows = rows_of(tmp_path / "out/combination.csv")
+    assert {*zip(rows.kind, rows.part, strict=True)} == {("zero-shot", "bleu")}  # no off-target rate of b
+    return dict(zip(rows.measure, rows.value, strict=True))
 
 
 def test_paired_by_seed(probe, folders, tmp_path):
@@ -57,17 +59,16 @@ def test_paired_by_seed(probe, folders, tmp_path):
     }
     for name, differences in expected.items():
         interval = ttest_1samp(differences, 0).confidence_interval(0.95)
-        values = found[name]["effect"], found[name]["low"], found[name]["high"]
+        values = found[name], found[f"{name}_low"], found[f"{name}_high"]
         assert values == pytest.approx((differences.mean(), *interval)), name
 
 
 def test_paired_by_the_seeds_that_all_have(probe, folders, tmp_path):
     """A system of which one seed is not finished."""
     assert probe(*folders[:-1], "--combine", "base:a:b:a+b", "--paired").status == 0
-    (found,) = json.loads((tmp_path / "out/combination.json").read_text())["combinations"]
-    assert found["seeds"] == [2] * 4
+    found = effects(tmp_path)
     differences = [BLEU["a+b"][seed] - BLEU["base"][seed] for seed in (0, 1)]
-    assert found["effects"]["zero-shot bleu"]["both"]["effect"] == pytest.approx(np.mean(differences))
+    assert (found["seeds"], found["both"]) == (2, pytest.approx(np.mean(differences)))
 
 
 def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
@@ -75,12 +76,13 @@ def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
     assert probe(*folders[:-1], "--combine", ":".join(names)).status == 0
     found = effects(tmp_path)
     interval = ttest_ind(BLEU["a+b"][:2], BLEU["base"], equal_var=False).confidence_interval(0.95)
-    assert (found["both"]["low"], found["both"]["high"]) == pytest.approx(tuple(interval))
-    assert found["interaction"]["effect"] == pytest.approx(7 - 4 - 3 - 1)
+    assert (found["both_low"], found["both_high"]) == pytest.approx(tuple(interval))
+    assert found["interaction"] == pytest.approx(7 - 4 - 3 - 1)
     result = probe(*folders[:-3:3], folders[-1], "--combine", "base:a:b:a+b", "--paired")
     assert result.status == 2 and "needs a seed that all four have" in result.err
     assert probe(*folders[::3], "--combine", "base:a:b:a+b").status == 0
-    assert effects(tmp_path)["sum"] == {"effect": 5, "low": None, "high": None}
+    found = effects(tmp_path)
+    assert found["sum"] == 5 and not any(name.endswith(("_low", "_high")) for name in found)
 
 
 def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
@@ -106,7 +108,7 @@ def test_in_the_report(probe, folders, command, tmp_path):
     result = command("report", tmp_path / "out/combination.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert page.count("<figure>") == 1 and ">3/3/3/3<" in page and ">+3.0 [" in page
+    assert page.count("<figure>") == 1 and ">a and b: a+b<" in page and ">+3.0 [" in page
 
 
 @pytest.mark.parametrize(
@@ -137,4 +139,4 @@ def test_on_every_dataset_that_has_all_systems(probe, folders, tmp_path):
 
 def datasets(tmp_path) -> list[str]:
     record = json.loads((tmp_path / "out/combination.json").read_text())
-    return [one["dataset"] for one in record["combinations"]]
+    return [run["dataset"] for run in record["runs"]]

@@ -1,10 +1,11 @@
 """`python -m eval probe correlate` on the numbers of the thesis, whose correlations it states (5.3.3)."""
 
-import csv
 import json
 
 import pytest
 
+from command_line.measurements import Measured, numbers
+from tests.eval.rows import changed, rows_of, write_measured
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
@@ -40,22 +41,25 @@ def write(tmp_path):
         scores = {"format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "dataset": "626",
                   "split": "test", "directions": directions, "scoring": SCORING}  # fmt: skip
         write_scores(out / "scores.json", scores)
-        entries = {
-            "-".join(sorted(("en", other))): {
-                "kind": "supervised", "lines": 9, "sentence": [0.5, value / 100],
-                "sentence_in_batch": [0.5, 0.5], "word": value / 200,
-            }
-            for other, value in zip(pairs, precision, strict=True)
-        }  # fmt: skip
-        run = {"system": {"name": retrieval_name or name, "seed": seed}, "dataset": "626", "pairs": entries}
-        run["averages"] = {"supervised": {"pairs": len(entries), "sentence": [0.5, 0.5],
-                                          "sentence_in_batch": [0.5, 0.5]}}  # fmt: skip
-        write_json(out / "retrieval.json", {"format": 1, "kind": "retrieval", "runs": [run]})
+        names = ["-".join(sorted(("en", other))) for other in pairs]
+        rows = [
+            row
+            for pair, value in zip(names, precision, strict=True)
+            for row in (
+                *numbers({"lines": 9}, kind="supervised", direction=pair),
+                *numbers({"sentence": 0.5}, kind="supervised", direction=pair, layer="L0"),
+                *numbers(
+                    {"sentence": value / 100, "sentence_in_batch": 0.5, "word": value / 200},
+                    kind="supervised", direction=pair, layer="output",
+                ),
+            )
+        ]  # fmt: skip
+        run = {"system": {"name": retrieval_name or name, "seed": seed}, "dataset": "626", "split": "test",
+               "only_words": False, "batch_tokens": 512, "checkpoint": {"sha256": "b" * 64}}  # fmt: skip
+        measured = Measured()
+        measured.add(run, rows)
+        write_measured(out, "retrieval", measured)
         return out
-
-    def write_json(path, record):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(record), encoding="utf-8")
 
     return folder
 
@@ -71,8 +75,15 @@ def probe(command, tmp_path):
 
 
 @pytest.fixture
-def findings(tmp_path):
-    return lambda: json.loads((tmp_path / "out/correlation.json").read_text("utf-8"))["correlations"]
+def found(tmp_path):
+    """Function of a measure and what its rows hold: numbers by the system and its baseline."""
+
+    def find(measure: str, **wanted) -> dict[str, float]:
+        rows = rows_of(tmp_path / "out/correlation.csv", measure=measure, **wanted)
+        names = rows.system.str.removeprefix("'")  # which keeps spreadsheets from computing +align
+        return dict(zip(names, rows.value, strict=True))
+
+    return find
 
 
 @pytest.fixture
@@ -80,22 +91,22 @@ def systems(write):
     return [write(name, BLEU[name], PRECISION[name]) for name in BLEU]
 
 
-def test_the_correlations_of_the_thesis(systems, probe, findings):
+def test_the_correlations_of_the_thesis(systems, probe, found):
     result = probe(systems)
     assert result.status == 0, result.err
-    found = findings()
-    assert [one["baseline"] for one in found] == ["mBART FT"] * 3
-    assert {one["system"]: round(one["pearson"]["all"]["r"], 2) for one in found} == THESIS
-    assert {one["pearson"]["all"]["n"] for one in found} == {5}
+    r = {f"{name} against mBART FT, sentence": one for name, one in THESIS.items()}
+    assert {name: round(one, 2) for name, one in found("r", kind="all", part="sentence").items()} == r
+    assert found("pairs", kind="all") == dict.fromkeys(r, 5)
     # Student's t with 3 degrees of freedom: t = r sqrt(3 / (1 - r^2)) = 4.24 for +w2w; the table has 4.177 at
     # p = 0.025 and 4.541 at p = 0.02 (two-sided).
-    assert 0.02 < found[1]["pearson"]["all"]["p_value"] < 0.025
-    point = found[0]["pairs"]["en-my"]
-    assert point["bleu_change"] == pytest.approx(((16.9 - 17.8) + (22.1 - 23.1)) / 2)
-    assert point["precision_change"] == pytest.approx(93.7 - 94.7)
+    assert 0.02 < found("p_value", kind="all")["+w2w against mBART FT, sentence"] < 0.025
+    changes = [found(f"{one}_change", direction="en-my") for one in ("bleu", "precision")]
+    name = "+align against mBART FT, sentence"
+    assert changes[0][name] == pytest.approx(((16.9 - 17.8) + (22.1 - 23.1)) / 2)
+    assert changes[1][name] == pytest.approx(93.7 - 94.7)
 
 
-def test_seeds_are_averaged(write, probe, findings):
+def test_seeds_are_averaged(write, probe, found):
     up, down = ([value + sign for value in BLEU["+FA"]] for sign in (0.5, -0.5))
     names = [
         write("mBART FT", BLEU["mBART FT"], PRECISION["mBART FT"]),
@@ -103,25 +114,25 @@ def test_seeds_are_averaged(write, probe, findings):
         write("+FA", down, [value + 1 for value in PRECISION["+FA"]], seed=2),
     ]
     assert probe(names).status == 0
-    (one,) = findings()
-    assert one["pearson"]["all"]["r"] == pytest.approx(0.9008, abs=1e-4)
+    assert list(found("r", kind="all").values()) == [pytest.approx(0.9008, abs=1e-4)]
 
 
-def test_word_retrieval_can_be_asked_for(systems, probe, findings):
+def test_word_retrieval_can_be_asked_for(systems, probe, found):
     assert probe(systems, "--measure", "word").status == 0
-    assert findings()[1]["pairs"]["en-tr"]["precision_change"] == pytest.approx((94.3 - 98.0) / 2)
+    changes = found("precision_change", direction="en-tr", part="word")
+    assert changes["+w2w against mBART FT, word"] == pytest.approx((94.3 - 98.0) / 2)
 
 
 def test_tables_and_report(systems, probe, command, tmp_path):
     assert probe(systems).status == 0
-    (table,) = (tmp_path / "out").glob("correlation_sentence_626_mBART-FT-????????.csv")
-    with open(table, encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 3 * 5
+    assert len(rows_of(tmp_path / "out/correlation.csv", measure="bleu_change")) == 3 * 5
+    assert (tmp_path / "out/correlation_626_sentence.png").read_bytes().startswith(b"\x89PNG")
     result = command("report", tmp_path / "out/correlation.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert html.count("<figure>") == 1 and "r, p of all pairs (5)" in html and ">0.93 [" in html
+    assert html.count("<figure>") == 1 and ">0.93 [" in html
+    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| +w2w against mBART FT, sentence | all | 5 | 0.93 \\[" in page
 
 
 def refused(result) -> str:
@@ -156,16 +167,18 @@ def test_one_system_only(write, probe):
 
 
 def test_no_such_measure_in_the_file(systems, probe):
-    path = systems[0] / "retrieval.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
-    del record["runs"][0]["pairs"]["en-tr"]["word"]
-    path.write_text(json.dumps(record), encoding="utf-8")
+    row = next(
+        line
+        for line in (systems[0] / "retrieval.csv").read_text().splitlines(keepends=True)
+        if "en-tr,output,word" in line
+    )
+    changed(systems[0] / "retrieval.json", row, "")
     assert refused(probe(systems, "--measure", "word")).startswith(
         "--retrieval: no 'word' P@1 of 'mBART FT' for en-tr"
     )
 
 
-def test_seeds_have_a_correlation_of_their_own(write, probe, findings):
+def test_seeds_have_a_correlation_of_their_own(write, probe, found):
     """Two seeds of one system and one of the other: of the common one, as of these two systems alone."""
     names = [
         write("mBART FT", BLEU["mBART FT"], PRECISION["mBART FT"], seed=2),
@@ -173,13 +186,12 @@ def test_seeds_have_a_correlation_of_their_own(write, probe, findings):
         write("+FA", BLEU["+FA"], PRECISION["+FA"], seed=2),
     ]
     assert probe(names).status == 0
-    (one,) = findings()
-    assert one["by_seed"] == {"2": {"all": pytest.approx(THESIS["+FA"], abs=0.005)}}
-    assert one["pearson"]["all"]["r"] != pytest.approx(THESIS["+FA"], abs=0.005)
+    assert list(found("r_of_seed", repeat=2).values()) == [pytest.approx(THESIS["+FA"], abs=0.005)]
+    assert found("r_of_seed", repeat=1) == {}
+    assert list(found("r", kind="all").values()) != [pytest.approx(THESIS["+FA"], abs=0.005)]
 
 
-def test_a_seed_without_a_change_has_no_correlation_of_any_group(write, probe, findings):
-    """Whoever reads one of its groups finds null there, and not a missing field."""
+def test_a_seed_without_a_change_has_no_correlation_of_any_group(write, probe, found):
     names = [
         write("A", BLEU["mBART FT"], PRECISION["mBART FT"], seed=1),
         write("A", BLEU["mBART FT"], PRECISION["mBART FT"], seed=2),
@@ -187,9 +199,9 @@ def test_a_seed_without_a_change_has_no_correlation_of_any_group(write, probe, f
         write("B", BLEU["+FA"], PRECISION["mBART FT"], seed=2),
     ]
     assert probe(names).status == 0
-    (one,) = findings()
-    assert one["by_seed"]["2"] == {"all": None, "within kinds": None, "supervised": None}
-    assert one["by_seed"]["1"]["all"] == pytest.approx(THESIS["+FA"], abs=0.005)
+    assert found("r_of_seed", repeat=2) == {}
+    (r,) = found("r_of_seed", repeat=1, kind="all").values()
+    assert r == pytest.approx(THESIS["+FA"], abs=0.005)
 
 
 def test_seeds_of_the_scores_and_of_retrieval_are_the_same(write, command, tmp_path):
@@ -203,32 +215,24 @@ def test_seeds_of_the_scores_and_of_retrieval_are_the_same(write, command, tmp_p
 
 
 def test_scores_and_retrieval_are_of_the_same_checkpoint(systems, probe):
-    for name, sha256 in (("scores", "a"), ("retrieval", "b")):
-        path = systems[1] / f"{name}.json"
-        record = json.loads(path.read_text("utf-8"))
-        run = record["runs"][0] if name == "retrieval" else record
-        path.write_text(json.dumps(record | run | {"checkpoint": {"sha256": sha256}}), "utf-8")
-        if name == "retrieval":
-            run["checkpoint"] = {"sha256": sha256}
-            path.write_text(json.dumps(record), "utf-8")
-    assert refused(probe(systems)).endswith(f"{systems[1] / 'scores.json'}; probe that one again")
+    path = systems[1] / "scores.json"
+    record = json.loads(path.read_text("utf-8")) | {"checkpoint": {"sha256": "a" * 64}}
+    path.write_text(json.dumps(record), "utf-8")
+    assert refused(probe(systems)).endswith(f"{path}; probe that one again")
 
 
 @pytest.mark.parametrize(
-    ("field", "here", "there"),
-    [("split", "valid", "test"), ("only_words", False, True), ("batch_tokens", 512, 64), ("lines", 9, 8)],
+    ("here", "there", "message"),
+    [
+        ('"split": "test"', '"split": "valid"', "split: valid ('+align'), but test in"),
+        ('"only_words": false', '"only_words": true', "only_words: True ('+align'), but False in"),
+        ('"batch_tokens": 512', '"batch_tokens": 64', "batch_tokens: 64 ('+align'), but 512 in"),
+        ("en-ro,,lines,9", "en-ro,,lines,8", "lines of en-ro: 8.0 ('+align'), but 9.0 in"),
+    ],
 )
-def test_retrieval_that_was_measured_in_another_way_is_no_change(systems, probe, field, here, there):
+def test_retrieval_that_was_measured_in_another_way_is_no_change(systems, probe, here, there, message):
     """P@1 of two sets, or among more sentences, differs without any change of the system."""
-    for folder, value in zip(systems[:2], (here, there), strict=True):
-        path = folder / "retrieval.json"
-        record = json.loads(path.read_text(encoding="utf-8"))
-        (run,) = record["runs"]
-        (run["pairs"]["en-ro"] if field == "lines" else run)[field] = value
-        path.write_text(json.dumps(record), encoding="utf-8")
-    result = probe(systems[:2])
-    what = "pairs.en-ro.lines" if field == "lines" else field
-    assert (result.status, result.err) == (
-        2,
-        f"error: {systems[1]}/retrieval.json: {what} is {there}, but {here} in {systems[0]}/retrieval.json\n",
+    changed(systems[1] / "retrieval.json", here, there)
+    assert refused(probe(systems[:2])).startswith(
+        f"{systems[1]}/retrieval.json: {message} {systems[0]}/retrieval.json"
     )

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.eval import retrieved
+from tests.eval.retrieved import first_hits, write_retrieval
+from tests.eval.rows import rows_of
 
 RESULTS = {  # encoder -> direction -> P@1
     "one": {"de-en": 0.6, "en-de": 0.8, "de-fr": 0.5, "fr-de": 0.3, "en-fr": 0.9, "fr-en": 0.7},
@@ -12,20 +13,10 @@ RESULTS = {  # encoder -> direction -> P@1
 }
 
 
-def write_result(folder, name: str, directions: dict[str, float], seed: int = 1, **others):
-    run = {
-        "system": {"name": name, "seed": seed},
-        "dataset": "toy",
-        "directions": {
-            direction: retrieved.direction({"cosine": retrieved.first_hits(p)})
-            for direction, p in directions.items()
-        },
-        "average": {"cosine": sum(directions.values()) / len(directions)},
-        "groups": {"rich": {"cosine": {"mean": directions.get("de-en"), "pairs": 1, "names": ["de-en"]}}},
-        **others,
-    }
-    folder.mkdir()
-    (folder / "sentence-retrieval.json").write_text(json.dumps(retrieved.record(run)))
+def write_result(folder, name: str, directions: dict[str, float], seed: int = 1, dataset: str = "toy"):
+    outcomes = {direction: {"cosine": first_hits(p)} for direction, p in directions.items()}
+    groups = {"rich": [pair for pair in ("de-en",) if pair in directions]}
+    write_retrieval(folder, outcomes, name, seed, dataset, groups)
     return folder
 
 
@@ -48,23 +39,25 @@ def record_of(tmp_path) -> dict:
 
 
 def points(tmp_path) -> dict:
-    return {
-        (one["encoder"], one["name"]): (one["size"], one["p_at_1"]) for one in record_of(tmp_path)["points"]
-    }
+    """Encoder, and language if the points are of languages -> size and P@1."""
+    found: dict = {}
+    for row in rows_of(tmp_path / "out/data-size.csv").itertuples():
+        found.setdefault((row.system, row.part), {})[row.measure] = row.value
+    return {key: (values["size"], values["p_at_1"]) for key, values in found.items()}
 
 
 def test_a_point_per_encoder(probe, tmp_path):
     """Figure 1: encoders that the table lacks are named."""
     assert probe("one\t1,000\nthree\t7\n").status == 0
-    assert points(tmp_path) == {("one", "one"): (1000, pytest.approx(100 * 3.8 / 6))}
+    assert points(tmp_path) == {("one", ""): (1000, pytest.approx(3.8 / 6))}
     assert record_of(tmp_path)["without_size"] == ["two"]
 
 
 def test_of_a_group_of_languages(probe, tmp_path):
     assert probe("one\t10\ntwo\t20\n", "--group", "rich").status == 0
     found = points(tmp_path)
-    assert found[("one", "one")] == (10, pytest.approx(60))
-    assert found[("two", "two")] == (20, pytest.approx(20))
+    assert found["one", ""] == (10, pytest.approx(0.7))
+    assert found["two", ""] == (20, pytest.approx(0.3))
 
 
 def test_a_point_per_language(probe, tmp_path):
@@ -72,8 +65,8 @@ def test_a_point_per_language(probe, tmp_path):
     assert probe("deu\t5.5\nen\t300\n", "--of", "languages", "--unit", "GB").status == 0
     found = points(tmp_path)
     assert found.keys() == {(name, code) for name in RESULTS for code in ("de", "en")}
-    assert found[("one", "de")] == (5.5, pytest.approx(100 * (0.6 + 0.8 + 0.5 + 0.3) / 4))
-    assert found[("two", "en")] == (300, pytest.approx(100 * (0.2 + 0.4 + 0.3 + 0.5) / 4))
+    assert found[("one", "de")] == (5.5, pytest.approx((0.6 + 0.8 + 0.5 + 0.3) / 4))
+    assert found[("two", "en")] == (300, pytest.approx((0.2 + 0.4 + 0.3 + 0.5) / 4))
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 
@@ -93,29 +86,21 @@ def test_no_language_has_the_size_of_another(command, tmp_path):
 
 def test_of_one_direction_and_all_seeds(command, tmp_path):
     """Figure 1 in the paper's direction: from the language of all pairs."""
-
-    def by_direction(high: float, low: float) -> dict:
-        group = {"mean": high, "pairs": 1, "names": ["en-de"]}
-        return {
-            "pivot": "en",
-            "from": {"average": {"cosine": low}, "groups": {"rich": {"cosine": group}}},
-            "to": {"average": {"cosine": low / 2}, "groups": {"rich": {"cosine": group | {"mean": low}}}},
-        }
-
-    folders = [
-        write_result(tmp_path / f"{seed}", "one", RESULTS["one"], seed, by_direction=by_direction(*values))
-        for seed, values in ((1, (0.8, 0.6)), (2, (0.6, 0.2)))
-    ]
+    seeds = {
+        1: {"en-de": 0.8, "de-en": 0.6, "en-fr": 0.4, "fr-en": 0.2},
+        2: {"en-de": 0.6, "de-en": 0.2, "en-fr": 0.2, "fr-en": 0.0},
+    }
+    folders = [write_result(tmp_path / f"{seed}", "one", values, seed) for seed, values in seeds.items()]
     (tmp_path / "sizes.tsv").write_text("one\t10\n")
     words = ["probe", "data-size", *folders, "--sizes", tmp_path / "sizes.tsv", "--output", tmp_path / "out"]
     for options, expected in (
-        (["--direction", "from"], 40),
-        (["--direction", "to"], 20),
-        (["--direction", "from", "--group", "rich"], 70),
-        (["--direction", "to", "--group", "rich"], 40),
+        (["--direction", "from"], 0.5),
+        (["--direction", "to"], 0.25),
+        (["--direction", "from", "--group", "rich"], 0.7),
+        (["--direction", "to", "--group", "rich"], 0.4),
     ):
         assert command(*words, *options).status == 0
-        assert points(tmp_path) == {("one", "one"): (10, pytest.approx(expected))}
+        assert points(tmp_path) == {("one", ""): (10, pytest.approx(expected))}
 
 
 def test_languages_of_two_test_sets_together(command, tmp_path):
@@ -127,12 +112,12 @@ def test_languages_of_two_test_sets_together(command, tmp_path):
     (tmp_path / "sizes.tsv").write_text("de\t10\nen\t30\n")
     words = ["probe", "data-size", *folders, "--sizes", tmp_path / "sizes.tsv", "--output", tmp_path / "out"]
     assert command(*words, "--of", "languages", "--together", "New-Tatoeba").status == 0
-    expected = 100 * (0.6 + 0.8 + 0.5 + 0.3) / 4
+    expected = (0.6 + 0.8 + 0.5 + 0.3) / 4
     assert points(tmp_path) == {
         ("one", "de"): (10, pytest.approx(expected)),
-        ("one", "en"): (30, pytest.approx(70)),
+        ("one", "en"): (30, pytest.approx(0.7)),
     }
-    assert {one["dataset"] for one in record_of(tmp_path)["points"]} == {"New-Tatoeba"}
+    assert set(rows_of(tmp_path / "out/data-size.csv").dataset) == {"New-Tatoeba"}
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,12 +11,14 @@ import torch
 import torch.nn.functional as F
 
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers
 from eval.probes.interlingua import Options
 from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
 from eval.probes.interlingua_similarity import of_pair, similarities
 from eval.translation.decoding import Decoder, sources_of
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.search_options import DecodingOptions, LengthOptions
+from tests.eval.rows import write_measured
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.folders import write_dictionaries, write_pair
 
@@ -47,6 +48,15 @@ def sentences(tmp_path):
         write_pair(tmp_path, "test", pair, *sides)
         found[pair] = sides
     return found
+
+
+def by_measure(rows: list[dict], **wanted) -> dict[str, float]:
+    """Measure -> its number, of the rows that hold what is wanted."""
+    return {
+        row["measure"]: row["value"]
+        for row in rows
+        if all(row.get(name) == value for name, value in wanted.items())
+    }
 
 
 def decoder_of(task, kind: str = "variable") -> Decoder:
@@ -115,10 +125,11 @@ def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, k
         cosines.append(
             sum(float(F.cosine_similarity(h[i], h_mirror[i], dim=0).detach()) for i in range(length)) / length
         )
-    found = of_pair(decoder, options_of(tmp_path), pair)
+    rows = of_pair(decoder, options_of(tmp_path), pair)
+    found = by_measure(rows)
     assert found["cosine"] == pytest.approx(np.mean(cosines), abs=1e-5)
     assert found["lines"] == len(cosines) == (6 if pair[0] == "de" else 7)
-    assert found["kind"] == ("supervised" if "en" in pair else "zero-shot")
+    assert {row["kind"] for row in rows} == {"supervised" if "en" in pair else "zero-shot"}
     assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
 
 
@@ -142,14 +153,15 @@ def test_similarity_by_chance_is_that_of_the_other_translation(task, sentences, 
         for own in (0, 1)
         for i in range(shortest)
     ]
-    found = of_pair(decoder, options_of(tmp_path, max_lines=2), ("en", "fr"))
+    found = by_measure(of_pair(decoder, options_of(tmp_path, max_lines=2), ("en", "fr")))
     assert found["cosine_by_chance"] == pytest.approx(np.mean(cosines), abs=1e-5)
     assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
 
 
 def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
     found = similarities(decoder_of(task), options_of(tmp_path, max_lines=3))
-    assert {pair: entry["lines"] for pair, entry in found.items()} == {"de-en": 3, "de-fr": 3, "en-fr": 3}
+    lines = {row["direction"]: row["value"] for row in found if row["measure"] == "lines"}
+    assert lines == {"de-en": 3, "de-fr": 3, "en-fr": 3}
 
 
 def test_right_lengths_are_tested_over_all_languages(monkeypatch):
@@ -175,9 +187,11 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     tags = SimpleNamespace(languages=["en", "de", "fr"])
     encoder = SimpleNamespace(centric=0)
     decoder = SimpleNamespace(task=SimpleNamespace(tags=tags), model=SimpleNamespace(encoder=encoder))
-    found = module.predictions(decoder, None, options_of(Path(), samples=999))
+    rows = module.predictions(decoder, None, options_of(Path(), samples=999))
+    found = {language: by_measure(rows, part=language) for language in ("de", "fr")}
     assert found["de"]["bleu_gold"] == pytest.approx(100.0) and found["de"]["bleu_predicted"] < 90
     assert (found["de"]["p_value"], found["de"]["adjusted_p_value"]) == (0.001, 0.002)
+    assert (found["de"]["gold_is_better"], found["fr"]["gold_is_better"]) == (True, False)
     assert found["fr"]["p_value"] == found["fr"]["adjusted_p_value"] > 0.05
     for entry in found.values():  # one of three is right, one has three tokens too many, one lacks one
         assert entry["accuracy"] == pytest.approx(1 / 3)
@@ -203,47 +217,44 @@ def test_too_few_samples_are_refused_before_anything_is_translated(monkeypatch):
 # --- the section of the report
 
 
-def write_findings(
-    path, name: str, seed: int, accuracy: float, p_value: float, lengths: bool = True, bleu_gold: float = 35.2
-):
-    entry = {
-        "direction": "de-en", "lines": 10, "accuracy": accuracy, "absolute_error": 3.3, "bias": -1.0,
-        "mean_length": 12.0, "bleu_predicted": 34.0, "bleu_gold": bleu_gold, "p_value": p_value,
-        "adjusted_p_value": p_value,
+def write_findings(folder, name: str, seed: int, accuracy: float, is_better: bool, lengths: bool = True):
+    values = {
+        "lines": 10, "absolute_error": 3.3, "bias": -1.0, "mean_length": 12.0, "bleu_predicted": 34.0,
+        "bleu_gold": 35.2, "gold_is_better": is_better,
     }  # fmt: skip
-    run = {
-        "system": {"name": name, "seed": seed},
-        "dataset": "toy",
-        "split": "test",
-        "search": {"beam": 5},
-        "length_candidates": 1,
-        "lengths": {"de": entry, "fr": entry | {"accuracy": 0.4}} if lengths else {},
-        "similarity": {"de-en": {"kind": "supervised", "lines": 10, "cosine": 0.9, "cosine_by_chance": None}},
-    }
-    path.write_text(json.dumps({"format": 1, "kind": "interlingua", "runs": [run]}))
-    return path
+    rows = numbers({"lines": 10, "cosine": 0.9}, kind="supervised", direction="de-en")
+    for language, one in (("de", accuracy), ("fr", 0.4)) if lengths else ():
+        rows += numbers(values | {"accuracy": one}, part=language)
+    run = {"system": {"name": name, "seed": seed}, "dataset": "toy", "split": "test"}
+    measured = Measured()
+    measured.add(run | {"search": {"beam": 5}, "length_candidates": 1}, rows)
+    return write_measured(folder, "interlingua", measured)
 
 
-def test_the_section_is_table_7_5(command, tmp_path):
+def test_the_section_is_table_7_5(command, tmp_path, row_of):
     files = [
-        write_findings(tmp_path / "1.json", "A", 1, 0.2, 0.01),
-        write_findings(tmp_path / "2.json", "A", 2, 0.3, 0.01),
-        write_findings(tmp_path / "3.json", "B", 1, 0.2, 0.5),
-        write_findings(tmp_path / "5.json", "C", 1, 0.2, 0.01, bleu_gold=33.0),
-        write_findings(tmp_path / "4.json", "fixed", 1, 0, 0, lengths=False),
+        write_findings(tmp_path / "1", "A", 1, 0.2, True),
+        write_findings(tmp_path / "2", "A", 2, 0.3, True),
+        write_findings(tmp_path / "3", "B", 1, 0.2, True),
+        write_findings(tmp_path / "5", "B", 2, 0.2, False),
+        write_findings(tmp_path / "4", "fixed", 1, 0, False, lengths=False),
     ]
     result = command("report", *files, "--output", tmp_path / "report")
     assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert "25.0 ± 7.1" in html and "Acc. of Len. Pre. (%)" in html
-    assert html.count("35.2 ± 0.0†") == 2  # both languages of A; B is not significant
-    assert "33.0†" not in html  # significantly worse
+    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert "| A | 2 | Acc. of Len. Pre. (%) | 25.0 ± 7.1 | 40.0 ± 0.0 | 32.5 ± 3.5 |" in page
+    assert "| A | 2 | BLEU w/ gold | 35.2 ± 0.0† | 35.2 ± 0.0† | 35.2 ± 0.0 |" in page
+    assert page.count("†") == 3  # both languages of A, and the note; one seed of B is not better
     with open(tmp_path / "report/tables/interlingua_lengths_toy.csv", encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [(row["system"], row["seed"], row["language"], row["accuracy"]) for row in rows][:3] == [
+        rows = [row for row in csv.DictReader(stream) if row["measure"] == "accuracy"]
+    assert [(row["system"], row["seed"], row["part"], row["value"]) for row in rows][:3] == [
         ("A", "1", "de", "0.2"), ("A", "1", "fr", "0.4"), ("A", "2", "de", "0.3"),
     ]  # fmt: skip
+    assert {row["system"] for row in rows} == {"A", "B"}
     assert "fixed" in (tmp_path / "report/tables/interlingua_similarity_toy.csv").read_text(encoding="utf-8")
+    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert row_of(html, "Pair") == ["A", "A, by chance", "B", "B, by chance", "fixed", "fixed, by chance"]
+    assert row_of(html, "de-en") == ["0.900", "–"] * 3
 
 
 @pytest.mark.parametrize("name", ["test.de-en.de.bin", "dict.de.txt", "text/test.de-en.en"])
@@ -255,9 +266,11 @@ def test_another_test_set_is_measured_anew(command, tmp_path, monkeypatch, name)
         (tmp_path / "data" / file).write_text("{}")
     measured = []
 
-    def measure(options) -> dict:
+    def measure(options) -> Measured:
         measured.append(options.split)
-        return {"runs": []}
+        found = Measured()
+        found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"cosine": 1.0}, direction="de-en"))
+        return found
 
     monkeypatch.setattr("eval.probes.interlingua.measure", measure)
     words = ("--checkpoint", tmp_path / "best.pt", "--data", tmp_path / "data", "--output", tmp_path / "out")

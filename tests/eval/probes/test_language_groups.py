@@ -1,9 +1,8 @@
 """`python -m eval probe language-groups`: means over directions between groups, against plain ones."""
 
-import json
-
 import pytest
 
+from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
@@ -35,44 +34,43 @@ def groups(tmp_path):
     return path
 
 
-def runs_of(command, tmp_path, groups, *folders) -> list[dict]:
-    found = command("probe", "language-groups", *folders, "--groups", groups, "--output", tmp_path / "out")
-    assert found.status == 0, found.err
-    return json.loads((tmp_path / "out/language-groups.json").read_text(encoding="utf-8"))["runs"]
+def rows_of_groups(command, tmp_path, groups, *folders):
+    result = command("probe", "language-groups", *folders, "--groups", groups, "--output", tmp_path / "out")
+    assert result.status == 0, result.err
+    rows = rows_of(tmp_path / "out/language-groups.csv", run=0)
+    return rows.pivot(index="direction", columns="measure", values="value")
 
 
 def test_means_over_the_directions_between_groups(command, tmp_path, groups):
-    (run,) = runs_of(command, tmp_path, groups, scored_folder(tmp_path / "a", "A", 1))
-    found = {name: (entry["directions"], entry["bleu"]) for name, entry in run["pairs"].items()}
-    assert found == {
+    means = rows_of_groups(command, tmp_path, groups, scored_folder(tmp_path / "a", "A", 1))
+    assert {name: (row.directions, row.bleu) for name, row in means.iterrows()} == {
         "seen→seen": (2, 5.0),
         "seen→unseen": (1, 1.0),
         "unseen→seen": (2, 5.0),
         "en→unseen": (1, 32.0),
         "unseen→en": (1, 16.0),
     }
-    assert run["pairs"]["unseen→seen"] | {"bleu": 0} == {
-        "directions": 2, "bleu": 0, "chrf": 10.0, "comet": 0.5, "off_target": 0.25,
+    assert dict(means.loc["unseen→seen"]) == {
+        "directions": 2, "bleu": 5.0, "chrf": 10.0, "comet": 0.5, "off_target": 0.25,
     }  # fmt: skip
 
 
 def test_a_mean_is_of_the_directions_that_have_the_measure(command, tmp_path, groups):
     """As in the averages of `score`: a language that the identifier does not know has no off-target rate."""
     without = ("de-ar", "de-en")
-    (run,) = runs_of(command, tmp_path, groups, scored_folder(tmp_path / "a", "A", 1, without=without))
-    found = {name: entry["off_target"] for name, entry in run["pairs"].items()}
-    assert found.pop("unseen→en") is None
-    assert set(found.values()) == {0.25} and "unseen→seen" in found
+    folder = scored_folder(tmp_path / "a", "A", 1, without=without)
+    off_target = rows_of_groups(command, tmp_path, groups, folder).off_target.dropna()
+    assert dict(off_target) == dict.fromkeys(["en→unseen", "seen→seen", "seen→unseen", "unseen→seen"], 0.25)
 
 
 def test_the_table_has_seeds_of_a_system_together(command, tmp_path, groups):
-    folders = [write_scores(tmp_path / f"a{seed}", "A", seed, shift=seed) for seed in (1, 3)]
-    runs_of(command, tmp_path, groups, *folders, scored_folder(tmp_path / "b", "B", 1))
+    folders = [scored_folder(tmp_path / f"a{seed}", "A", seed, shift=seed) for seed in (1, 3)]
+    rows_of_groups(command, tmp_path, groups, *folders, scored_folder(tmp_path / "b", "B", 1))
     result = command("report", tmp_path / "out/language-groups.json", "--output", tmp_path / "report")
     assert result.status == 0
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| A | seen→seen | 2 | 7.0 ± 1.4 | 10.0 ± 0.0 | 50.00 ± 0.00 | 25.00 ± 0.00% |" in text
-    assert "| B | en→unseen | 1 | 32.0 | 64.0 | 50.00 | 25.00% |" in text
+    assert "| A | 2 | seen→seen | 2 | 7.0 ± 1.4 | 10.0 ± 0.0 | 50.00 ± 0.00 | 25.00 ± 0.00% |" in text
+    assert "| B | 1 | en→unseen | 1 | 32.0 | 64.0 | 50.00 | 25.00% |" in text
     rows = (tmp_path / "report/tables/language_groups_toy.csv").read_text(encoding="utf-8").splitlines()
     assert "toy,A,3,seen→unseen,bleu,4.0" in rows
 

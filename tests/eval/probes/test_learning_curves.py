@@ -3,13 +3,16 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest, pearsonr
 
-from eval.probes.learning_curves import correlations
+from command_line.measurements import numbers, write_rows
+from eval.probes.learning_curves import Training, correlations
 from eval.scoring.significance import holm
+from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, read_scores, write_scores
 from tests.eval.scored import direction as scored_direction
 
@@ -35,22 +38,25 @@ def folders(tmp_path):
                 "directions": {"de-fr": scored_direction("zero-shot", **zero_shot)}, "scoring": SCORING,
             }  # fmt: skip
             scored.append(write_scores(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores).parent)
-            values = {"L3": [SOURCE[name, seed][number]] * 2, "L4": None}
             run = {
                 "system": system, "dataset": "toy", "checkpoint": {"sha256": sha256}, "tokens": "all",
-                "forced": "output", "seeds": [], "training": {}, "layers": {}, "chance": {}, "majority": {},
-                "classifiers": {},
-                "averages": {"zero-shot": {"directions": 2, "source": values}}, "directions": {},
+                "forced": "output", "training": {},
             }  # fmt: skip
-            record = {"format": 1, "kind": "llr", "runs": [run]}
-            recognized.append(write(tmp_path / f"llr-{name}-{seed}-{updates}/llr.json", record))
+            folder = tmp_path / f"llr-{name}-{seed}-{updates}"
+            folder.mkdir()
+            accuracy = SOURCE[name, seed][number]
+            measured = []
+            for repeat, change in enumerate((-0.05, 0.05)):
+                for direction in ("de-fr", "fr-de"):
+                    place = {"direction": direction, "part": "source", "layer": "L3", "repeat": repeat}
+                    rows = numbers({"accuracy": accuracy + change}, kind="zero-shot", **place)
+                    rows += numbers({"accuracy": 1.0}, kind="supervised", **place)
+                    measured += [{"run": 0, "dataset": "toy", "system": name, **row} for row in rows]
+            sha256 = write_rows(folder / "llr.csv", measured)
+            record = {"format": 1, "kind": "llr", "runs": [run], "rows_sha256": sha256}
+            (folder / "llr.json").write_text(json.dumps(record), encoding="utf-8")
+            recognized.append(folder)
     return scored, recognized
-
-
-def write(path, record):
-    path.parent.mkdir()
-    path.write_text(json.dumps(record), encoding="utf-8")
-    return path.parent
 
 
 @pytest.fixture
@@ -65,20 +71,23 @@ def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path):
     scored, _ = folders
     result = probe(*reversed(scored))
     assert result.status == 0, result.err
-    record = json.loads((tmp_path / "out/learning-curves.json").read_text())
-    assert record["correlations"] == []
-    runs = {(run["system"]["name"], run["system"]["seed"]): run for run in record["runs"]}
-    for key, run in runs.items():
-        assert run["updates"] == list(UPDATES)
-        assert run["averages"]["zero-shot"] == {"bleu": list(BLEU[key]), "off_target": list(OFF_TARGET[key])}
-        assert run["averages"]["supervised"]["bleu"] == [None] * 3
-    with open(tmp_path / "out/learning_curves_zero-shot_toy.csv", encoding="utf-8", newline="") as stream:
-        rows = {(row["system"], row["seed"], row["updates"]): row["bleu"] for row in csv.DictReader(stream)}
-    assert rows == {
-        (name, str(seed), str(update)): str(float(bleu))
-        for (name, seed), values in BLEU.items()
-        for update, bleu in zip(UPDATES, values, strict=True)
+    rows = rows_of(tmp_path / "out/learning-curves.csv")
+    assert {*zip(rows.measure, rows.kind, strict=True)} == {
+        ("bleu", "zero-shot"),
+        ("off_target", "zero-shot"),
     }
+    for table, measure in ((BLEU, "bleu"), (OFF_TARGET, "off_target")):
+        measured = rows[rows.measure == measure]
+        assert {
+            (row.system, row.seed, row.update): row.value for row in measured.itertuples(index=False)
+        } == {
+            (name, seed, update): value
+            for (name, seed), values in table.items()
+            for update, value in zip(UPDATES, values, strict=True)
+            if value is not None
+        }
+    assert (tmp_path / "out/learning_curves_zero-shot_toy.png").read_bytes().startswith(b"\x89PNG")
+    assert not list((tmp_path / "out").glob("llr_and_bleu*"))
     assert not list((tmp_path / "out").glob("*supervised*"))
 
 
@@ -103,22 +112,24 @@ def test_correlation_over_checkpoints(probe, folders, tmp_path):
     scored, recognized = folders
     result = probe(*scored, "--llr", *recognized)
     assert result.status == 0, result.err
-    found = json.loads((tmp_path / "out/learning-curves.json").read_text())["correlations"]
+    rows = rows_of(tmp_path / "out/learning-curves.csv", measure="accuracy")
+    assert [(row.part, row.layer, row.kind) for row in rows.itertuples()] == [
+        ("source", "L3", "zero-shot")
+    ] * 9
+    with open(tmp_path / "out/llr_and_bleu_toy.csv", encoding="utf-8", newline="") as stream:
+        found = list(csv.DictReader(stream))
     every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
-    assert [(one["question"], one["layer"], one["points"], one["n"]) for one in found] == [
-        ("source", "L3", "all", 9)
-    ]
-    assert found[0]["r"] == pytest.approx(every.statistic) and found[0]["p_value"] is None
-
-
-def training(name: str, seed: int, bleu: float, dataset: str = "set", **accuracies: float) -> dict:
-    """Of two checkpoints, of which the first says nothing."""
-    return {
-        "system": {"name": name, "seed": seed},
-        "dataset": dataset,
-        "averages": {"zero-shot": {"bleu": [0.0, bleu]}},
-        "llr": {"source": {layer: [0.5, value] for layer, value in accuracies.items()}},
+    assert {(one["system"], one["part"], one["layer"]) for one in found} == {
+        ("all checkpoints", "source", "L3")
     }
+    values = {one["measure"]: float(one["value"]) for one in found}
+    assert values == {"n": 9, "r": pytest.approx(every.statistic)}
+
+
+def training(name: str, seed: int, bleu: float, dataset: str = "set", **accuracies: float) -> Training:
+    """Of two checkpoints, of which the first says nothing."""
+    accuracy = {("source", layer): [0.5, value] for layer, value in accuracies.items()}
+    return Training(name, seed, dataset, [1, 2], {("zero-shot", "bleu"): [0.0, bleu]}, accuracy)
 
 
 def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_table():
@@ -134,7 +145,7 @@ def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_tabl
     assert [(one["layer"], one["n"]) for one in found] == [("L1", 4), ("L2", 4)]
     assert found[0]["r"] == pytest.approx(first.statistic)
     alone = [one["p_value"] for layer in ("L1", "L2") for one in correlations(
-        [{**run, "llr": {"source": {layer: run["llr"]["source"][layer]}}} for run in runs]
+        [replace(run, accuracy={("source", layer): run.accuracy["source", layer]}) for run in runs]
     ) if one["points"] == "last"]  # fmt: skip
     assert alone[0] == pytest.approx(first.pvalue)
     assert [one["p_value"] for one in found] == pytest.approx(holm(alone))
@@ -147,7 +158,7 @@ def test_last_checkpoints_are_the_last_of_their_trainings():
     runs = [training(name, 1, bleu, L1=bleu**2) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)]
     (whole,) = (one for one in correlations(runs) if one["points"] == "last")
     assert whole["n"] == 4
-    runs[0]["llr"]["source"]["L1"][1] = None
+    runs[0].accuracy["source", "L1"][1] = None
     (without,) = (one for one in correlations(runs) if one["points"] == "last")
     (others,) = (one for one in correlations(runs[1:]) if one["points"] == "last")
     assert (without["n"], without["r"]) == (3, others["r"])
@@ -164,7 +175,7 @@ def test_the_report_correlates_the_trainings_of_all_files_together(probe, comman
     every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
     text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if "| source | L3 |" in line]
-    assert rows == [f"| toy | source | L3 | all checkpoints | 9 | {every.statistic:.2f} | – |"]
+    assert rows == [f"| all checkpoints | source | L3 | 9 | {every.statistic:.2f} | – |"]
 
 
 def test_five_percent_of_unrelated_systems_seem_related():
@@ -245,7 +256,8 @@ def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
     scored, recognized = folders
     again = tmp_path / "again"
     again.mkdir()
-    (again / "llr.json").write_bytes((recognized[0] / "llr.json").read_bytes())
+    for name in ("llr.json", "llr.csv"):
+        (again / name).write_bytes((recognized[0] / name).read_bytes())
     result = probe(*scored, "--llr", *recognized, again)
     assert (result.status, result.err) == (
         2, f"error: {again}/llr.json and {recognized[0]}/llr.json: both are of one checkpoint; give one\n",

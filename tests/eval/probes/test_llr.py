@@ -1,13 +1,15 @@
-"""`python -m eval probe llr`: its record, its figure and tables, and what it refuses."""
+"""`python -m eval probe llr`: its rows, its figure and tables, and what it refuses."""
 
 import csv
 import json
-from pathlib import Path
+import shutil
 
 import numpy as np
 import pytest
 
-from eval.probes.llr import accuracy, mean_accuracy
+from command_line.measurements import Measured
+from eval.measurements import Measurements
+from eval.probes.recognition import means_over_layers
 from eval.results.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
@@ -19,40 +21,44 @@ from tests.eval.probes.stores import (
     planted,
     write_store,
 )
+from tests.eval.rows import changed, chosen, write_measured
 
 PAPER = ("--protocol", "paper")
 
 
-def test_the_record(tmp_path, llr):
+def test_rows_and_what_they_are_of(tmp_path, llr):
     store = write_store(tmp_path / "s", planted("L1", "source"))
-    (run,) = llr(store, options=[*PAPER, "--seeds", "5,6"])["runs"]
-    assert run["training"] == {
-        "split": "valid", "sentences": 120, "tokens": run["training"]["tokens"],
-        "protocol": "paper", "epochs": 3, "lr": 0.001, "batch_size": 64,
-    }  # fmt: skip
+    rows = llr(store, options=[*PAPER, "--seeds", "5,6"])
+    (run,) = json.loads((tmp_path / "llr/llr.json").read_text())["runs"]
+    assert (run["train_split"], run["train_sentences"], run["split"]) == ("valid", 120, "test")
+    assert run["training"] == {"protocol": "paper", "epochs": 3, "lr": 0.001, "batch_size": 64}
+    assert set(run["texts"]) <= {"-".join(direction) for direction in ENGLISH_CENTRIC + ZERO_SHOT}
     valid = parts_of(store, "valid", ENGLISH_CENTRIC)
-    english = sum(len(part.tokens) for part in valid if ".en-" in part.path.name)
-    share = english / sum(len(part.tokens) for part in valid)
-    assert run["training"]["tokens"]["encoder"] == sum(len(part.tokens) for part in valid)
-    assert run["chance"] == {"source": 0.25, "target": 0.25}
-    assert run["majority"]["source"]["encoder"] == {
-        "language": "en", "supervised": 0.5, "zero-shot": 0.0, "training": share
-    }  # fmt: skip
-    assert set(run["directions"]) == {"-".join(direction) for direction in ENGLISH_CENTRIC + ZERO_SHOT}
-    assert run["directions"]["de-fr"]["kind"] == "zero-shot"
+    tokens, english = (
+        sum(len(part.tokens) for part in valid if name in part.path.name) for name in ("", ".en-")
+    )
+    assert chosen(rows, measure="tokens", kind="training", part="encoder").value.item() == tokens
+    assert set(chosen(rows, measure="chance").value) == {0.25}
+    majority = chosen(rows, measure="majority", part="source", layer="L2").set_index("kind").value
+    assert dict(majority) == {
+        "supervised": 0.5,
+        "zero-shot": 0.0,
+        "training": pytest.approx(english / tokens),
+    }
+    accuracy = chosen(rows, measure="accuracy")
     for kind, members in (("supervised", ENGLISH_CENTRIC), ("zero-shot", ZERO_SHOT)):
-        for layer in NAMES:
-            rows = [run["directions"]["-".join(one)]["accuracy"]["target"][layer] for one in members]
-            assert np.allclose(run["averages"][kind]["target"][layer], np.mean(rows, axis=0))
-            assert len(rows[0]) == 2
+        of_kind = chosen(accuracy, kind=kind, part="target")
+        assert set(of_kind.direction) == {"-".join(direction) for direction in members}
+        assert [*of_kind.layer.unique()] == NAMES and set(of_kind["repeat"]) == {5, 6}
+        assert len(of_kind) == len(members) * len(NAMES) * 2
 
 
 def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier(tmp_path, llr):
     splits = {"valid": [("en", "de"), ("de", "en")], "test": [("en", "de"), ("de", "fr"), ("fr", "de")]}
-    (run,) = llr(write_store(tmp_path / "s", noise, splits))["runs"]
-    assert set(run["directions"]["fr-de"]["accuracy"]["source"].values()) == {None}
-    assert None not in run["directions"]["fr-de"]["accuracy"]["target"].values()
-    assert run["averages"]["zero-shot"]["source"] == run["directions"]["de-fr"]["accuracy"]["source"]
+    accuracy = chosen(llr(write_store(tmp_path / "s", noise, splits)), measure="accuracy")
+    assert chosen(accuracy, direction="fr-de", part="source").empty
+    assert [*chosen(accuracy, direction="fr-de", part="target").layer] == NAMES
+    assert set(chosen(accuracy, kind="zero-shot", part="source").direction) == {"de-fr"}
 
 
 def test_a_finished_probe_is_skipped(tmp_path, llr, command):
@@ -73,32 +79,31 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
         for name, layer in (("Pre", "L3"), ("Post", "L2"))
         for seed in (1, 2)
     ]
-    record = llr(*stores, options=[])
+    rows = llr(*stores)
     assert (tmp_path / "llr" / "llr_toy.png").read_bytes().startswith(b"\x89PNG")
-    rows = list(csv.DictReader((tmp_path / "llr" / "llr_toy.csv").open()))
-    assert len(rows) == 4 * 10 * 2 * 5
-    chosen = next(
-        row
-        for row in rows
-        if (row["system"], row["seed"], row["direction"], row["question"], row["layer"])
-        == ("Post", "2", "de-fr", "target", "L2")
-    )
-    expected = record["runs"][3]["directions"]["de-fr"]["accuracy"]["target"]["L2"]
-    assert float(chosen["accuracy"]) == pytest.approx(np.mean(expected))
+    with open(tmp_path / "llr/llr_toy.csv", encoding="utf-8", newline="") as stream:
+        shown = [
+            row
+            for row in csv.DictReader(stream)
+            if (row["measure"], row["direction"] != "") == ("accuracy", True)
+        ]
+    assert len(shown) == 4 * 10 * 2 * 5
     result = command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report" / "report.html").read_text()
     assert "Layer-wise language recognition" in html
     assert "data:image/png;base64" in html and 'download="llr_toy.csv"' in html
-    values = [np.mean(run["averages"]["zero-shot"]["target"]["L2"]) * 100 for run in record["runs"][2:]]
-    shown = row_of(html, "Zero-shot", "target", "Post")
-    assert np.std(values) > 0.1
-    assert shown[:4] == ["1, 2", "25.0", "0.0", "0.0"]
-    assert shown[4 + NAMES.index("L2")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
-    found = [run["averages"]["zero-shot"]["target"] for run in record["runs"][2:]]
+    post = chosen(rows, measure="accuracy", system="Post", kind="zero-shot", part="target")
+    of_seeds = post.groupby(["seed", "layer"]).value.mean().mul(100).unstack()
+    values = of_seeds["L2"]
+    shown = row_of(html, "Zero-shot, target language", "Post")
+    assert np.std(values) > 0.1 and shown[0] == "2"
+    assert shown[1 + NAMES.index("L2")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
     for place, layers in ((-2, ["L1", "L2"]), (-1, ["L3", "L4"])):  # of encoder and decoder, without L0
-        means = [100 * np.mean([one[layer] for layer in layers]) for one in found]
+        means = of_seeds[layers].mean(axis=1)
         assert shown[place] == f"{np.mean(means):.1f} ± {np.std(means, ddof=1):.1f}"
+    assert row_of(html, "Zero-shot, target language", "chance")[1:6] == ["25.0"] * 5
+    assert row_of(html, "Zero-shot, target language", "majority")[1:6] == ["0.0"] * 5
 
 
 def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
@@ -108,67 +113,73 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
     files = [tmp_path / name / "llr.json" for name in ("all", "words")]
     assert command("report", *files, "--output", tmp_path / "report").status == 0
     html = (tmp_path / "report" / "report.html").read_text()
-    assert row_of(html, "Supervised", "source", "PreNorm S-ENC-T-DEC")
-    assert row_of(html, "Supervised", "source", "PreNorm S-ENC-T-DEC, only words")
+    assert row_of(html, "Supervised, source language", "PreNorm S-ENC-T-DEC")
+    assert row_of(html, "Supervised, source language", "PreNorm S-ENC-T-DEC, only words")
     twice = command("report", files[0], files[0], "--output", tmp_path / "report")
     assert twice.status == 2 and "both are seed 1 of system" in twice.err
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("there", "here", "message"),
     [
-        (lambda run: run["training"].update(sentences=60), "training.sentences is 60, but 120 in "),
-        (lambda run: run["training"].update(split="dev"), "training.split is 'dev', but 'valid' in "),
-        (lambda run: run["directions"]["de-fr"].update(lines=10), "directions.de-fr.lines is 10, but 20 in "),
+        ('"train_sentences": 120', '"train_sentences": 60', "train_sentences: 60 ("),
+        ('"train_split": "valid"', '"train_split": "dev"', "train_split: dev ("),
+        ("de-fr,,,lines,20", "de-fr,,,lines,10", "lines of de-fr: 10.0 ("),
     ],
 )
-def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, change, message):
+def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, there, here, message):
     """Of fewer lines, classifiers learn less."""
-    store = write_store(tmp_path / "s", noise)
-    llr(store)
-    files = [tmp_path / "llr/llr.json", tmp_path / "other.json"]
-    record = json.loads(files[0].read_text())
-    record["runs"][0]["system"]["seed"] = 2
-    files[1].write_text(json.dumps(record))
+    llr(write_store(tmp_path / "s", noise))
+    files = [tmp_path / "llr/llr.json", tmp_path / "other/llr.json"]
+    shutil.copytree(files[0].parent, files[1].parent)
+    changed(files[1], '"seed": 1', '"seed": 2')
     report = ("report", *files, "--output", tmp_path / "report")
-    assert command(*report).status == 0
-    change(record["runs"][0])
-    files[1].write_text(json.dumps(record))
     result = command(*report)
-    assert result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}{files[0]}; runs named")
+    assert result.status == 0, result.err
+    changed(files[1], there, here)
+    result = command(*report)
+    assert result.status == 2 and result.err.startswith(f"error: {files[1]}: {message}")
 
 
-def system_of(*runs: dict) -> System:
-    return System("A", "toy", tuple(Run(Path("llr.json"), run) for run in runs))
-
-
-def test_the_deviation_is_that_of_the_systems_seeds_or_of_the_classifiers_of_one():
+def test_one_seed_has_the_deviation_of_its_classifiers_and_several_have_that_of_seeds(tmp_path):
     """Two classifiers of the first seed, three of the second: each seed counts once."""
-    runs = [
-        {
-            "averages": {"zero-shot": {"source": {"L1": values, "L2": None}}},
-            "classifiers": {"source": {"L1": {"training": [value / 2 for value in values], "held_out": [0]}}},
-        }
-        for values in ([0.1, 0.3], [0.5, 0.7, 0.9])
-    ]
-    one, both = system_of(runs[0]), system_of(*runs)
-    for kind, scale in (("zero-shot", 100), ("training", 50)):
-        found = accuracy(both, kind, "source", "L1")
-        assert (found.mean, found.std) == pytest.approx((0.45 * scale, np.std([0.2, 0.7], ddof=1) * scale))
-        found = accuracy(one, kind, "source", "L1")
-        assert (found.mean, found.std) == pytest.approx((0.2 * scale, np.std([0.1, 0.3], ddof=1) * scale))
-    assert accuracy(both, "zero-shot", "source", "L2") is accuracy(both, "training", "target", "L1") is None
+    accuracies = {1: [0.1, 0.3], 2: [0.5, 0.7, 0.9]}
+    measured = Measured()
+    for seed, values in accuracies.items():
+        rows = [
+            {"kind": "zero-shot", "direction": direction, "part": "source", "layer": "L1", "repeat": repeat,
+             "measure": "accuracy", "value": value + change}
+            for direction, change in (("de-fr", 0.05), ("fr-de", -0.05))
+            for repeat, value in enumerate(values)
+        ]  # fmt: skip
+        measured.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, rows)
+    file = write_measured(tmp_path, "llr", measured)
+    record = json.loads(file.read_text())
+    runs = tuple(Run(file, run, record, number) for number, run in enumerate(measured.runs))
+    for count, expected in ((2, [0.2, 0.7]), (1, [0.1, 0.3])):
+        found = Measurements.of([System("A", "toy", runs[:count])]).means("accuracy", ("layer",), scale=100)
+        shown = found["A", "L1"]
+        assert shown.mean == pytest.approx(100 * np.mean(expected))
+        assert shown.std == pytest.approx(100 * np.std(expected, ddof=1))
 
 
 def test_the_mean_over_the_layers_of_a_side_leaves_embeddings_and_norms_out():
-    """Of one system seed the deviation is that of the classifiers, each of which has a mean."""
     accuracies = {"L0": [0.9, 0.9], "L1": [0.2, 0.4], "L2": [0.4, 0.8], "encoder-norm": [0.9, 0.9]}
-    layers = {"encoder": list(accuracies), "decoder": ["decoder-embedding"]}
-    run = {"averages": {"zero-shot": {"source": accuracies}}, "layers": layers}
-    found = mean_accuracy(system_of(run), "zero-shot", "source", "encoder")
-    assert (found.mean, found.std) == pytest.approx((45, np.std([30, 60], ddof=1)))
-    assert mean_accuracy(system_of(run), "zero-shot", "source", "decoder") is None
-    assert mean_accuracy(system_of(run), "training", "source", "encoder") is None
+    rows = [
+        {
+            "kind": "zero-shot",
+            "part": "source",
+            "layer": layer,
+            "repeat": seed,
+            "measure": "accuracy",
+            "value": value,
+        }
+        for layer, values in accuracies.items()
+        for seed, value in enumerate(values)
+    ]
+    found = means_over_layers(rows, {"encoder": list(accuracies), "decoder": ["decoder-embedding"]})
+    assert [(one["measure"], one["repeat"]) for one in found] == [("encoder_mean", 0), ("encoder_mean", 1)]
+    assert [one["value"] for one in found] == pytest.approx([0.3, 0.6])
 
 
 # --- bad input
@@ -202,7 +213,8 @@ def test_bad_input(tmp_path, llr, splits, options, message, one_line):
 
 def test_a_question_with_one_language_can_be_left_out(tmp_path, llr):
     splits = {"valid": [("en", "de"), ("en", "fr")], "test": [("en", "de"), ("en", "fr")]}
-    (run,) = llr(write_store(tmp_path / "s", noise, splits), options=["--questions", "target"])["runs"]
+    llr(write_store(tmp_path / "s", noise, splits), options=["--questions", "target"])
+    (run,) = json.loads((tmp_path / "llr/llr.json").read_text())["runs"]
     assert run["languages"] == {"target": ["de", "fr"]}
 
 
@@ -217,7 +229,7 @@ def test_a_direction_whose_outputs_are_all_empty(tmp_path, llr, monkeypatch, one
 
     monkeypatch.setattr(stores, "random_sentences", with_empty)
     store = write_store(tmp_path / "s", noise)
-    assert "runs" in llr(store)
+    assert len(llr(store))
     message = "no tokens left of direction de-fr: every output is empty; use --tokens all"
     one_line(llr(store, options=["--tokens", "words"]), message)
 
@@ -227,8 +239,9 @@ def test_a_folder_that_is_no_store(tmp_path, llr, one_line):
 
 
 def test_states_of_no_numbered_layer_above_the_embeddings_have_a_figure(tmp_path, llr):
-    store = write_store(
-        tmp_path / "s", planted("L0", "source"), layers={"encoder": ["L0"], "decoder": ["L0"]}
+    layers = {"encoder": ["L0"], "decoder": ["decoder-norm"]}
+    accuracy = chosen(
+        llr(write_store(tmp_path / "s", planted("L0", "source"), layers=layers)), measure="accuracy"
     )
-    assert llr(store)["runs"][0]["layers"] == {"encoder": ["L0"], "decoder": ["L0"]}
+    assert list(accuracy.layer.unique()) == ["L0", "decoder-norm"]
     assert list((tmp_path / "llr").glob("llr_*.png"))

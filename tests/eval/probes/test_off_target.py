@@ -3,13 +3,14 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from command_line.lines import read_lines
-from eval.probes.off_target import worst_by_direction
+from command_line.measurements import Measured, read_examples, write_examples
+from eval.reporting.example_tables import in_order
 from eval.results.systems import Run, System
+from tests.eval.rows import rows_of
 
 
 @pytest.fixture
@@ -21,8 +22,35 @@ def probe(command, tmp_path):
 
 
 @pytest.fixture
-def findings(tmp_path):
-    return lambda folder="probe": json.loads((tmp_path / folder / "off-target.json").read_text("utf-8"))
+def found(tmp_path):
+    """Function of a direction: its numbers, each with its part where it has one."""
+
+    def find(direction: str) -> dict:
+        rows = rows_of(tmp_path / "probe/off-target.csv", direction=direction)
+        keys = [
+            (measure, part) if part else measure
+            for measure, part in zip(rows.measure, rows.part, strict=True)
+        ]
+        return dict(zip(keys, rows.value, strict=True))
+
+    return find
+
+
+@pytest.fixture
+def worst(tmp_path):
+    """Function of a direction: its examples."""
+
+    def find(direction: str, folder="probe") -> list[dict]:
+        examples = read_examples(tmp_path / folder / "off-target.examples.jsonl")
+        return [example for example in examples if example["direction"] == direction]
+
+    return find
+
+
+def places(found: dict) -> dict[str, int]:
+    """Off-target lines of four by where they are."""
+    names = ("source", "english", "empty", "other", "no_letters")
+    return {name: 4 * found[f"off_target_{name}"] for name in names}
 
 
 @pytest.fixture
@@ -32,47 +60,47 @@ def mixed(translated, texts):
     return lambda seed=1: translated("A", {"de-fr": lines, "en-de": texts["de"]}, seed=seed)
 
 
-def test_confusion_of_known_lines(mixed, probe, findings):
+def test_confusion_of_known_lines(mixed, probe, found, worst):
     result = probe(mixed())
     assert result.status == 0, result.err
-    (run,) = findings()["runs"]
-    found = run["directions"]["de-fr"]
-    assert found["identified"] == {"(empty)": 1, "de": 1, "en": 1, "fr": 1}
-    assert found["off_target_as"] == {"source": 1, "english": 1, "empty": 1, "other": 0, "no_letters": 0}
-    assert (found["intended"], found["off_target"], found["identifier_error"]) == ("fr", 0.75, 0)
-    assert found["identified_references"] == {"fr": 4}
-    assert run["directions"]["en-de"]["off_target"] == 0
-    assert run["directions"]["en-de"]["worst"] == []
+    french = found("de-fr")
+    identified = {key[1]: lines for key, lines in french.items() if key[0] == "identified"}
+    assert identified == {"(empty)": 1, "de": 1, "en": 1, "fr": 1}
+    assert places(french) == {"source": 1, "english": 1, "empty": 1, "other": 0, "no_letters": 0}
+    assert (french["off_target"], french["identifier_error"], french["lines"]) == (0.75, 0, 4)
+    assert french["identified_reference", "fr"] == 4
+    assert found("en-de")["off_target"] == 0
+    assert worst("en-de") == []
 
 
-def test_english_is_the_source_where_it_is_the_source(translated, texts, probe, findings):
+def test_english_is_the_source_where_it_is_the_source(translated, texts, probe, found):
     assert probe(translated("A", {"en-de": [texts["en"][0], *texts["de"][1:3], texts["fr"][3]]})).status == 0
-    places = findings()["runs"][0]["directions"]["en-de"]["off_target_as"]
-    assert places == {"source": 1, "english": 0, "empty": 0, "other": 1, "no_letters": 0}
+    assert places(found("en-de")) == {"source": 1, "english": 0, "empty": 0, "other": 1, "no_letters": 0}
 
 
-def test_the_worst_lines_are_the_surest_and_empty_ones_are_last(mixed, probe, findings, texts):
+def test_the_worst_lines_are_the_surest_and_empty_ones_are_last(mixed, probe, worst, texts):
     assert probe(mixed()).status == 0
-    worst = findings()["runs"][0]["directions"]["de-fr"]["worst"]
-    assert [one["line"] for one in worst][-1] == 4
-    assert {one["line"]: one["identified"] for one in worst} == {2: "de", 3: "en", 4: "(empty)"}
-    assert worst[0]["confidence"] >= worst[1]["confidence"] > 0.5
-    one = next(one for one in worst if one["line"] == 2)
+    lines = worst("de-fr")
+    assert [one["line"] for one in lines][-1] == 4
+    assert {one["line"]: one["identified"] for one in lines} == {2: "de", 3: "en", 4: "(empty)"}
+    assert lines[0]["confidence"] >= lines[1]["confidence"] > 0.5
+    one = next(one for one in lines if one["line"] == 2)
     assert (one["source"], one["reference"], one["hypothesis"]) == (
         texts["de"][1], texts["fr"][1], texts["de"][1],
     )  # fmt: skip
     assert probe(mixed(), "--worst", 1, folder="one").status == 0
-    assert findings("one")["runs"][0]["directions"]["de-fr"]["worst"] == worst[:1]
+    assert worst("de-fr", "one") == lines[:1]
+    assert probe(mixed(), "--worst", 0, folder="one").status == 0
+    assert worst("de-fr", "one") == []  # nothing of the earlier run is left
 
 
-def test_lines_whose_reference_is_misidentified_come_later(translated, texts, probe, findings, data):
+def test_lines_whose_reference_is_misidentified_come_later(translated, texts, probe, found, worst, data):
     path = data / "text" / "test.de-fr.fr"
     references = [*texts["de"][:1], *texts["fr"][1:]]  # the identifier "errs" on the first reference
     path.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     assert probe(translated("A", {"de-fr": texts["de"]})).status == 0
-    found = findings()["runs"][0]["directions"]["de-fr"]
-    assert found["identifier_error"] == 0.25
-    assert [one["identified_reference"] for one in found["worst"]] == ["fr", "fr", "fr", "de"]
+    assert found("de-fr")["identifier_error"] == 0.25
+    assert [one["identified_reference"] for one in worst("de-fr")] == ["fr", "fr", "fr", "de"]
 
 
 def test_an_empty_hypothesis_is_a_warning_that_names_the_line(mixed, probe, tmp_path):
@@ -96,15 +124,15 @@ def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path):
     assert probe(mixed(), mixed(seed=2)).status == 0
     with open(tmp_path / "probe" / "confusion_toy_A.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    french = [row for row in rows if (row["direction"], row["text"]) == ("de-fr", "hypotheses")]
-    assert {(row["seed"], row["identified"], row["lines"]) for row in french} == {
-        (seed, language, "1") for seed in "12" for language in ("de", "en", "fr", "(empty)")
+    french = [row for row in rows if (row["direction"], row["measure"]) == ("de-fr", "identified")]
+    assert {(row["seed"], row["part"], row["value"]) for row in french} == {
+        (seed, language, "1.0") for seed in "12" for language in ("de", "en", "fr", "(empty)")
     }
     assert (tmp_path / "probe" / "confusion_toy_A.png").read_bytes().startswith(b"\x89PNG")
     header, *lines = read_lines(tmp_path / "probe" / "worst_lines_toy_A.csv")
     assert header.startswith("Direction,Seed,Line")
-    worst = [line.split(",")[:3] for line in lines]  # as many as one seed has, of all seeds: 3
-    assert len(worst) == 3 and [seed for _, seed, _ in worst] == ["1", "2", "1"]
+    listed = [line.split(",")[:3] for line in lines]  # as many as one seed has, of all seeds: 3
+    assert len(listed) == 3 and [seed for _, seed, _ in listed] == ["1", "2", "1"]
 
 
 def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
@@ -114,8 +142,11 @@ def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "Languages of the output" in html and texts["de"][1] in html
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", html, flags=re.S)]
-    expected = "de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"
+    expected = "A 1 de-fr 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"
     assert expected.split() in rows
+    shares = "de-fr 4 25.0 25.0 25.0 0.0 0.0 25.0"  # of de, en and fr, others, without letters, empty
+    of_references = "[fr] 4 0.0 0.0 100.0 0.0 0.0 0.0"
+    assert shares.split() in rows and of_references.split() in rows
 
 
 def test_a_finished_probe_is_skipped(mixed, probe, tmp_path):
@@ -127,24 +158,25 @@ def test_a_finished_probe_is_skipped(mixed, probe, tmp_path):
     assert "skipped" not in probe(out, "--worst", 2).err
 
 
-def test_a_language_that_the_identifier_does_not_know(translated, texts, probe, findings, data):
+def test_a_language_that_the_identifier_does_not_know(translated, texts, probe, found, worst, data, tmp_path):
     for language in ("ha", "en"):
         (data / "text" / f"test.en-ha.{language}").write_text("x y\n" * 4)
     assert probe(translated("A", {"en-ha": texts["en"]})).status == 0
-    found = findings()["runs"][0]["directions"]["en-ha"]
-    assert found["off_target"] is found["identifier_error"] is found["off_target_as"] is None
-    assert found["worst"] == [] and found["note"] == "the identifier does not know Hausa (ha)"
+    assert found("en-ha").keys() & {"off_target", "identifier_error", "off_target_source"} == set()
+    assert worst("en-ha") == []
+    (run,) = json.loads((tmp_path / "probe/off-target.json").read_text("utf-8"))["runs"]
+    assert run["notes"] == ["Into ha: the identifier does not know Hausa (ha)."]
 
 
-def test_lines_without_letters_are_off_target_before_empty_ones(translated, texts, probe, findings, data):
+def test_lines_without_letters_are_off_target_before_empty_ones(translated, texts, probe, found, worst, data):
     path = data / "text" / "test.de-fr.fr"
     references = [*texts["fr"][:2], "12 : 34", texts["fr"][3]]
     path.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     assert probe(translated("A", {"de-fr": ["", "2015 !", "12 : 34", texts["de"][3]]})).status == 0
-    found = findings()["runs"][0]["directions"]["de-fr"]
-    assert (found["off_target"], found["identifier_error"]) == (0.75, 0)
-    assert found["off_target_as"] == {"source": 1, "english": 0, "empty": 1, "other": 0, "no_letters": 1}
-    assert [one["identified"] for one in found["worst"]] == ["de", "(no letters)", "(empty)"]
+    french = found("de-fr")
+    assert (french["off_target"], french["identifier_error"]) == (0.75, 0)
+    assert places(french) == {"source": 1, "english": 0, "empty": 1, "other": 0, "no_letters": 1}
+    assert [one["identified"] for one in worst("de-fr")] == ["de", "(no letters)", "(empty)"]
 
 
 TRADITIONAL = ["今天的天氣非常好，我們一起去公園散步吧。", "這本書的內容非常有趣。"]
@@ -201,22 +233,32 @@ def test_bad_input(mixed, probe, data, damage, message):
     assert message in result.err and result.err.count("\n") == 1 + result.err.count("\nidentify")
 
 
-def test_of_several_seeds_the_worst_lines_of_each_come_first():
+def test_of_several_seeds_the_worst_lines_of_each_come_first(tmp_path):
     """Not the surest of all: the order of each seed's own is by its references, too. As many as of one."""
-    runs = [
-        {
-            "system": {"name": "A", "seed": seed},
-            "directions": {
-                direction: {"kind": kind, "worst": [{"confidence": one} for one in confidences]}
-                for direction, kind in (("en-de", "supervised"), ("de-fr", "zero-shot"))
-            },
-        }
-        for seed, confidences in ((1, (0.5, 0.9)), (2, (0.7, 0.6)))
-    ]
-    found = worst_by_direction(System("A", "toy", tuple(Run(Path("x.json"), run) for run in runs)))
+    measured = Measured()
+    for seed, confidences in ((1, (0.5, 0.9)), (2, (0.7, 0.6))):
+        examples = [
+            {"direction": direction, "kind": kind, "confidence": one}
+            for direction, kind in (("en-de", "supervised"), ("de-fr", "zero-shot"))
+            for one in confidences
+        ]
+        measured.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, [], examples)
+    write_examples(tmp_path / "x.examples.jsonl", measured.examples)
+    runs = (Run(tmp_path / "x.json", run, {}, number) for number, run in enumerate(measured.runs))
+    found = in_order(System("A", "toy", tuple(runs)), "confidence")
     assert [(direction, seed, one["confidence"]) for direction, seed, one in found] == [
         ("de-fr", "2", 0.7), ("de-fr", "1", 0.5), ("en-de", "2", 0.7), ("en-de", "1", 0.5),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), [("[1]", "expected"), ("{", "JSON"), ('{"a": 1}', "run")])
+def test_a_damaged_example_is_named(mixed, probe, command, tmp_path, line, message):
+    assert probe(mixed()).status == 0
+    file = tmp_path / "probe/off-target.examples.jsonl"
+    file.write_text(f'{{"run": 1}}\n{line}\n')
+    result = command("report", file.with_name("off-target.json"), "--output", tmp_path / "report")
+    assert result.status == 2 and result.err.count("\n") == 1
+    assert result.err.startswith(f"error: {file}:2: ") and message in result.err
 
 
 def test_a_negative_number_of_lines(mixed, probe):
@@ -228,17 +270,6 @@ def test_seeds_that_were_searched_in_other_ways_are_not_put_together(translated,
     outs = [translated("A", {"de-fr": texts["fr"]}, seed=seed, beam=beam) for seed, beam in ((1, 5), (2, 1))]
     result = probe(*outs)
     assert result.status == 2 and "search.beam is 1, but 5 in " in result.err
-
-
-def test_a_search_that_is_none_is_one_line(translated, texts, probe, command, tmp_path):
-    assert probe(*(translated("A", {"de-fr": texts["fr"]}, seed=seed) for seed in (1, 2))).status == 0
-    path = tmp_path / "probe/off-target.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
-    record["runs"][1]["search"] = "beam"
-    path.write_text(json.dumps(record), encoding="utf-8")
-    result = command("report", path, "--output", tmp_path / "report")
-    assert result.status == 2
-    assert result.err == f"error: {path}: field 'runs[1].search' is 'beam', expected an object\n"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_all_pairs_are_scipys():
     points = drawn()
     found, expected = correlation(points), stats.pearsonr(*columns(points))
     assert (found["r"], found["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
-    assert (found["low"], found["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert (found["r_low"], found["r_high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
 
 
 def test_within_kinds_is_the_partial_correlation():
@@ -50,7 +50,7 @@ def test_within_kinds_is_the_partial_correlation():
     assert within["r"] == pytest.approx(slope[0] / error / np.sqrt(slope[0] ** 2 / error**2 + 12))
     # Fisher's interval of a partial correlation: 15 pairs, one less for the second mean
     ends = np.tanh(np.arctanh(within["r"]) + stats.norm.ppf([0.025, 0.975]) / np.sqrt(15 - 1 - 3))
-    assert (within["low"], within["high"]) == pytest.approx(tuple(ends))
+    assert (within["r_low"], within["r_high"]) == pytest.approx(tuple(ends))
 
 
 @pytest.mark.parametrize("within_kinds", [False, True])
@@ -72,7 +72,7 @@ def test_languages_are_drawn_with_their_pairs(within_kinds):
         if min(np.abs(x).max(), np.abs(y).max()) > 1e-9:
             values.append(np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y)))
     expected = np.quantile(values, [0.025, 0.975])
-    assert (found["language_low"], found["language_high"]) == pytest.approx(tuple(expected))
+    assert (found["r_language_low"], found["r_language_high"]) == pytest.approx(tuple(expected))
 
 
 def test_languages_make_the_interval_wider_where_changes_are_theirs():
@@ -83,13 +83,13 @@ def test_languages_make_the_interval_wider_where_changes_are_theirs():
         x, y = effects[a] + effects[b]
         points[f"{a}-{b}"] = {"kind": "zero-shot", "bleu_change": x, "precision_change": y}
     found = correlation(points)
-    assert found["language_high"] - found["language_low"] > found["high"] - found["low"]
+    assert found["r_language_high"] - found["r_language_low"] > found["r_high"] - found["r_low"]
 
 
 def test_too_little_for_an_interval():
     points = drawn(("de", "en", "es"))
     found = correlation(points)
-    assert (found["n"], found["low"], found["language_low"]) == (3, None, None)
+    assert (found["pairs"], found["r_low"], found["r_language_low"]) == (3, None, None)
     with pytest.raises(InputError, match=r"x: 1 pairs of languages .* at least 3"):
         correlations(drawn(("de", "en")), "x")
     flat = {pair: one | {"bleu_change": 1.0} for pair, one in points.items()}
@@ -105,8 +105,8 @@ def test_a_kind_without_a_change_has_no_number_and_the_others_keep_theirs():
         if "en" not in pair:
             one["precision_change"] = 0.0
     found = correlations(points, "")
-    assert found["zero-shot"] == {"n": 10} | dict.fromkeys(
-        ("r", "p_value", "low", "high", "language_low", "language_high")
+    assert found["zero-shot"] == {"pairs": 10} | dict.fromkeys(
+        ("r", "p_value", "r_low", "r_high", "r_language_low", "r_language_high")
     )
     supervised = {pair: one for pair, one in points.items() if "en" in pair}
     assert found["supervised"]["r"] == pytest.approx(stats.pearsonr(*columns(supervised)).statistic)

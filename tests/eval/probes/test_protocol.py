@@ -1,18 +1,19 @@
 """Protocols of training: other curves, and classifiers that have not converged."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 
-from eval.probes.protocol import PROTOCOLS, variant
+from eval.probes.protocol import Protocol
 from tests.eval.probes.stores import LAYERS, NAMES, noise, planted, write_store
+from tests.eval.rows import chosen
 
 PAPER = ("--protocol", "paper")
+ZERO_SHOT_SOURCE = "Zero-shot, source language"
 
 
-def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of, one_line):
+def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of):
     """Two seeds of a system, one of each protocol: never a mean over both."""
     stores = [write_store(tmp_path / f"s{seed}", noise, system={"seed": seed}) for seed in (1, 2, 3)]
     llr(stores[0], output="optimum")
@@ -21,40 +22,36 @@ def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of, one_li
     result = command("report", *files, "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report" / "report.html").read_text()
-    assert row_of(html, "Zero-shot", "source", "PreNorm S-ENC-T-DEC")[0] == "1"
-    shown = row_of(html, "Zero-shot", "source", "PreNorm S-ENC-T-DEC, the paper&#39;s protocol")
-    assert shown[0] == "2, 3"
+    assert row_of(html, ZERO_SHOT_SOURCE, "PreNorm S-ENC-T-DEC")[0] == "1"
+    shown = row_of(html, ZERO_SHOT_SOURCE, "PreNorm S-ENC-T-DEC, the paper&#39;s protocol")
+    assert shown[0] == "2"
     values = [
-        np.mean(run["averages"]["zero-shot"]["source"]["L1"]) * 100 for one in papers for run in one["runs"]
+        chosen(rows, measure="accuracy", kind="zero-shot", part="source", layer="L1").value.mean() * 100
+        for rows in papers
     ]
-    assert shown[4 + NAMES.index("L1")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
-    (tmp_path / "s3" / "llr.json").write_text(json.dumps(papers[1]).replace('"paper"', '"another"'))
-    refused = command("report", *files, "--output", tmp_path / "report")
-    one_line(refused, "found the protocol 'another', expected optimum, early-stopping, paper; run")
+    assert shown[1 + NAMES.index("L1")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
 
 
 @pytest.mark.parametrize(
-    ("training", "name"),
+    ("settings", "name"),
     [
         ({}, ""),
         ({"epochs": 20}, ", 20 epochs"),
-        ({"grid": [0.01, 1.0]}, ", C of 0.01,1"),
+        ({"grid": (0.01, 1.0)}, ", C of 0.01,1"),
         ({"gradient_norm": 1e-6}, ", gradient norm 1e-06"),
-        ({"protocol": "early-stopping"}, ", early stopping"),
-        ({"protocol": "early-stopping", "patience": 2}, ", early stopping, patience 2"),
-        ({"protocol": "paper"}, ", the paper's protocol"),
-        ({"protocol": "paper", "epochs": 8, "lr": 0.05}, ", the paper's protocol, 8 epochs, lr 0.05"),
+        ({"name": "early-stopping"}, ", early stopping"),
+        ({"name": "early-stopping", "patience": 2}, ", early stopping, patience 2"),
+        ({"name": "paper"}, ", the paper's protocol"),
+        ({"name": "paper", "epochs": 8, "lr": 0.05}, ", the paper's protocol, 8 epochs, lr 0.05"),
     ],
 )
-def test_the_name_of_a_curve_says_what_is_no_default(training, name):
-    defaults = PROTOCOLS[training.get("protocol", "optimum")].record()
-    assert variant(defaults | training, "llr.json") == name
+def test_the_name_of_a_curve_says_what_is_no_default(settings, name):
+    assert Protocol.of(**{"name": "optimum", **settings}).variant == name
 
 
 def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):
     store = write_store(tmp_path / "s", planted("L1", "source"))
-    (run,) = llr(store)["runs"]
-    assert all(all(one["converged"]) for layers in run["classifiers"].values() for one in layers.values())
+    assert list(chosen(llr(store), measure="converged").value) == [1.0] * 10
     result = command("probe", "llr", store.folder, "--output", tmp_path / "few", "--epochs", "2")
     assert result.status == 0
     (line,) = [line for line in result.err.splitlines() if line.startswith("warning")]
@@ -68,7 +65,7 @@ def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):
         assert ("*</td>" in html) == shown
 
 
-def test_training_is_in_record_table_and_figure(tmp_path, llr, command, monkeypatch):
+def test_training_is_in_rows_table_and_figure(tmp_path, llr, command, monkeypatch):
     drawn = {}
 
     def draw(ticks, panels, title, **options):
@@ -76,26 +73,26 @@ def test_training_is_in_record_table_and_figure(tmp_path, llr, command, monkeypa
         return b""
 
     store = write_store(tmp_path / "s", planted("L1", "source"), layers={**LAYERS, "decoder": ["L3"]})
-    (run,) = llr(store)["runs"]
-    course = run["classifiers"]["source"]["L1"]
-    assert course["training"][0] > 0.95 < course["held_out"][0] and course["converged"] == [True]
-    rows = list(csv.DictReader((tmp_path / "llr" / "llr_toy.csv").open()))
-    (row,) = [
-        row for row in rows if (row["direction"], row["question"], row["layer"]) == ("de-fr", "source", "L1")
-    ]
-    assert float(row["training_accuracy"]) == course["training"][0]
-    assert float(row["held_out_accuracy"]) == course["held_out"][0]
-    assert (row["epochs"], row["converged"]) == (str(float(course["epochs"][0])), "1.0")
-    assert float(row["regularization"]) == course["regularization"][0] in run["training"]["grid"]
-    assert course["gradient_norm"][0] <= run["training"]["gradient_norm"]
-    assert (row["chance"], row["majority"]) == ("0.25", "0.0")
-    monkeypatch.setattr("eval.probes.llr.lines", draw)
+    rows = llr(store)
+    (run,) = json.loads((tmp_path / "llr/llr.json").read_text())["runs"]
+
+    def course(measure: str) -> float:
+        return chosen(rows, measure=measure, kind="training", part="source", layer="L1").value.item()
+
+    assert course("accuracy") > 0.95 < course("held_out") and course("converged") == 1
+    assert course("regularization") in run["training"]["grid"]
+    assert course("gradient_norm") <= run["training"]["gradient_norm"]
+    assert 1 <= course("epochs") <= run["training"]["epochs"]
+    written = (tmp_path / "llr/llr_training_toy.csv").read_text()
+    assert f"training,source,L1,held_out,{course('held_out')}" in written
+    monkeypatch.setattr("eval.reporting.layers.lines", draw)
     assert command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report").status == 0
     assert list(drawn["panels"])[-2:] == ["Training, source language", "Training, target language"]
     curve = drawn["panels"]["Training, source language"]["PreNorm S-ENC-T-DEC"]
-    assert curve[0].mean == pytest.approx(100 * course["training"][0])
+    assert curve[0].mean == pytest.approx(100 * course("accuracy"))
     levels = drawn["levels"]
     assert levels["Zero-shot, source language"] == {"chance": [(25.0,) * 3], "majority": [(0.0,) * 3]}
-    shares = [100 * run["majority"]["source"][side]["training"] for side in ("encoder", "decoder")]
+    majority = chosen(rows, measure="majority", kind="training", part="source")
+    shares = [100 * chosen(majority, layer=layer).value.item() for layer in ("L1", "L3")]
     assert shares[0] != shares[1]
     assert levels["Training, source language"]["majority"] == [(shares[0], shares[0], shares[1])]

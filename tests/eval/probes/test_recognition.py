@@ -9,18 +9,19 @@ from eval.probes.protocol import PROTOCOLS
 from eval.probes.recognition import answers
 from eval.probes.training_set import TrainingSet
 from tests.eval.probes.stores import LANGUAGES, NAMES, parts_of, planted, write_store
+from tests.eval.rows import chosen
 
 
 @pytest.mark.parametrize("question", ["source", "target"])
 @pytest.mark.parametrize("layer", NAMES)
 def test_a_planted_language_is_found_in_its_layer_only(tmp_path, llr, layer, question):
-    (run,) = llr(write_store(tmp_path / "s", planted(layer, question)), options=[])["runs"]
+    rows = llr(write_store(tmp_path / "s", planted(layer, question)))
     for kind in ("supervised", "zero-shot"):
-        found = run["averages"][kind]
-        assert found[question][layer][0] > 0.95
-        noise_ = [found[one][other] for one in ("source", "target") for other in NAMES if other != layer]
+        found = chosen(rows, measure="accuracy", kind=kind).groupby(["part", "layer"]).value.mean()
+        assert found[question, layer] > 0.95
+        noise_ = [found[one, other] for one in ("source", "target") for other in NAMES if other != layer]
         assert len(noise_) == 8
-        assert max(values[0] for values in noise_) < 0.6  # English is half of the training tokens
+        assert max(noise_) < 0.6  # English is half of the training tokens
 
 
 def test_unrelated_labels_give_chance(tmp_path):
@@ -46,9 +47,13 @@ def test_unrelated_labels_give_chance(tmp_path):
 @pytest.mark.parametrize(("tokens", "readable"), [("all", True), ("no-tags", False), ("words", False)])
 def test_states_of_tags_can_be_left_out(tmp_path, llr, tokens, readable):
     store = write_store(tmp_path / "s", planted("L2", "source", only_tags=True), sentences=40)
-    (run,) = llr(store, options=["--tokens", tokens])["runs"]
-    planted_, other = (np.mean(run["averages"]["supervised"]["source"][layer]) for layer in ("L2", "L1"))
+    rows = llr(store, options=["--tokens", tokens])
+    planted_, other = (
+        chosen(rows, measure="accuracy", kind="supervised", part="source", layer=layer).value.mean()
+        for layer in ("L2", "L1")
+    )
     assert (planted_ > other + 0.08) == readable
     part = store.encoder("test", ("de", "fr"))
     left = {"all": len(part.tokens), "no-tags": (~part.is_tag).sum(), "words": part.is_word.sum()}
-    assert run["directions"]["de-fr"]["tokens"]["encoder"] == left[tokens]
+    counted = chosen(rows, measure="tokens", direction="de-fr", part="encoder")
+    assert counted.value.item() == left[tokens]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from eval.probes import COMMANDS
-from eval.reporting.shown import declared_sections
+from eval.reporting.shown import NO_SETTINGS, declared_sections
 from eval.reporting.views import VIEWS
 
 ROOT = Path(__file__).parents[3]
@@ -94,5 +94,5 @@ def test_what_is_declared_exists():
             module, _, name = entry["function"].partition(":")
             assert callable(getattr(importlib.import_module(module), name))
         for shown in entry.get("shows", []):
-            given = {name: value for name, value in shown.items() if name not in ("view", "where")}
+            given = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
             inspect.signature(VIEWS[shown["view"]]).bind("measured", "dataset", **given)

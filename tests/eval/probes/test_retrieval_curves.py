@@ -1,13 +1,14 @@
 """`python -m eval probe retrieval-curves` on results of checkpoints with known numbers."""
 
-import csv
 import json
 import re
 
 import pytest
 from scipy.stats import pearsonr
 
+from command_line.measurements import Measured, numbers, read_rows
 from eval.probes.training_logs import validations
+from tests.eval.rows import rows_of, write_measured
 
 UPDATES = (100, 200, 300)
 LOSS = {("MLSC", 1): (9.0, 7.0, 6.5), ("MLSC", 2): (9.5, 8.0, 6.0), ("MLSC +w2w", 1): (9.0, 7.5, 7.0)}
@@ -29,30 +30,30 @@ def folders(tmp_path):
         (training / "train.log").write_text("".join(lines), encoding="utf-8")
         for number, updates in enumerate(UPDATES):
             middle = SENTENCE[name, seed][number]
-            pairs = {
-                pair: {
-                    "kind": "supervised",
-                    "lines": 5,
-                    "sentence": [0.0, middle + change],
-                    "sentence_in_batch": [0.0, 1.0],
-                }
-                for pair, change in (("de-en", -0.05), ("en-fr", 0.05))
-            }
             checkpoint = {"path": str(training / f"checkpoint_1_{updates}.pt"), "updates": updates}
             run = {
                 "system": {"name": name, "seed": seed}, "dataset": "toy", "split": "valid",
-                "checkpoint": checkpoint, "layers": ["L0", "output"], "pairs": pairs, "averages": {},
+                "checkpoint": checkpoint,
             }  # fmt: skip
+            rows = []
+            for pair, change in (("de-en", -0.05), ("en-fr", 0.05)):
+                place = {"kind": "supervised", "direction": pair}
+                rows += numbers({"lines": 5}, **place)
+                rows += numbers({"sentence": 0.0, "sentence_in_batch": 0.0}, layer="L0", **place)
+                top = {"sentence": middle + change, "sentence_in_batch": 1.0}
+                rows += numbers(top, layer="output", **place)
             folder = tmp_path / f"{name}-{seed}-{updates}"
             folder.mkdir()
-            write(folder, run)
+            write(folder, run, rows)
             found.append(folder)
     return found
 
 
-def write(folder, run) -> None:
-    record = {"format": 1, "kind": "retrieval", "runs": [run]}
-    (folder / "retrieval.json").write_text(json.dumps(record), encoding="utf-8")
+def write(folder, run, rows=None) -> None:
+    """Retrieval of a checkpoint; without rows those that are there remain."""
+    measured = Measured()
+    measured.add(run, read_rows(folder / "retrieval.csv") if rows is None else rows)
+    write_measured(folder, "retrieval", measured)
 
 
 @pytest.fixture
@@ -66,19 +67,18 @@ def probe(command, tmp_path):
 def test_checkpoints_become_one_curve_per_training(probe, command, folders, tmp_path):
     result = probe(*reversed(folders))
     assert result.status == 0, result.err
-    record = json.loads((tmp_path / "out/retrieval-curves.json").read_text())
-    runs = {(run["system"]["name"], run["system"]["seed"]): run for run in record["runs"]}
-    assert set(runs) == set(RUNS)
-    for key, run in runs.items():
-        assert run["updates"] == list(UPDATES)
-        assert run["loss"] == list(LOSS[key])  # of translation, without what is added
-        assert run["sentence"] == pytest.approx(SENTENCE[key])  # on top, the mean over pairs
-        assert "word" not in run
-        expected = pearsonr(LOSS[key], SENTENCE[key]).statistic
-        assert run["pearson"] == {"sentence": {"n": 3, "r": pytest.approx(expected)}}
-    with open(tmp_path / "out/retrieval_curves_toy.csv", encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 9 and {row["word"] for row in rows} == {""}
+    rows = rows_of(tmp_path / "out/retrieval-curves.csv")
+    assert {*zip(rows.system, rows.seed, strict=True)} == set(RUNS)
+    for name, seed in RUNS:
+        loss, sentence, r = (
+            rows[(rows.system == name) & (rows.seed == seed) & (rows.measure == measure)]
+            for measure in ("validation_loss", "sentence", "sentence_r")
+        )
+        assert list(loss["update"]) == list(sentence["update"]) == list(UPDATES)
+        assert list(loss.value) == list(LOSS[name, seed])  # of translation, without what is added
+        assert list(sentence.value) == pytest.approx(SENTENCE[name, seed])  # on top, the mean over pairs
+        assert r.value.item() == pytest.approx(pearsonr(LOSS[name, seed], SENTENCE[name, seed]).statistic)
+    assert set(rows.measure) == {"validation_loss", "sentence", "sentence_r"}  # no words
     assert (
         command("report", tmp_path / "out/retrieval-curves.json", "--output", tmp_path / "page").status == 0
     )
@@ -86,8 +86,10 @@ def test_checkpoints_become_one_curve_per_training(probe, command, folders, tmp_
     cells = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
     ]
-    assert ["MLSC", "loss", "2", "9.250 ± 0.354", "7.500 ± 0.707", "6.250 ± 0.354", "–"] in cells
-    assert ["MLSC +w2w", "sentence P@1", "1", "20.0", "60.0", "70.0", "-1.00"] in cells
+    loss = ["9.250 ± 0.354", "7.500 ± 0.707", "6.250 ± 0.354"]
+    assert ["loss (bits per token)", "MLSC", "2", *loss] in cells
+    assert ["sentence P@1 (%)", "MLSC +w2w", "1", "20.0", "60.0", "70.0"] in cells
+    assert ["MLSC +w2w", "1", "-1.00", "–"] in cells
 
 
 def test_a_log_is_read_once(probe, folders, monkeypatch):
@@ -106,36 +108,48 @@ def test_a_loss_that_is_no_number_is_no_point(probe, command, folders, tmp_path)
     log = tmp_path / "models/MLSC-1/train.log"
     log.write_text(log.read_text().replace("nmt_loss 7.0", "nmt_loss nan"))
     assert probe(*folders[:3]).status == 0
-    (run,) = json.loads((tmp_path / "out/retrieval-curves.json").read_text())["runs"]
-    assert run["loss"] == [9.0, None, 6.5] and run["pearson"] == {"sentence": {"n": 2, "r": None}}
+    rows = rows_of(tmp_path / "out/retrieval-curves.csv")
+    loss = rows[rows.measure == "validation_loss"]
+    assert dict(zip(loss["update"], loss.value, strict=True)) == {100: 9.0, 300: 6.5}
+    assert "sentence_r" not in set(rows.measure)
     result = command("report", tmp_path / "out/retrieval-curves.json", "--output", tmp_path / "page")
     assert result.status == 0, result.err
 
 
 def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
     assert probe(*folders[:2]).status == 0
-    (run,) = json.loads((tmp_path / "out/retrieval-curves.json").read_text())["runs"]
-    assert run["pearson"] == {"sentence": {"n": 2, "r": None}}
+    assert set(rows_of(tmp_path / "out/retrieval-curves.csv").measure) == {"validation_loss", "sentence"}
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("in_run", "in_rows", "message"),
     [
-        (lambda run: run.update(split="test"), "split is 'test', but 'valid' in "),
-        (lambda run: run.update(only_words=True), "only_words is True, but False in "),
-        (lambda run: run["pairs"].pop("en-fr"), "no pair en-fr, which "),
-        (lambda run: run["pairs"]["de-en"].update(lines=4), "pairs.de-en.lines is 4, but 5 in "),
+        ({"split": "test"}, {}, "split: test ('MLSC'), but valid in "),
+        ({"only_words": True}, {}, "only_words: True ('MLSC'), but False in "),
+        ({}, {"en-fr": None}, "lines of en-fr: none ('MLSC'), but 5.0 in "),
+        ({}, {"de-en": 4}, "lines of de-en: 4.0 ('MLSC'), but 5.0 in "),
     ],
 )
 @pytest.mark.parametrize("other", [1, 3])
-def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folders, other, change, message):
-    """The second checkpoint of the first training, and the first one of another seed."""
-    runs = [json.loads((folder / "retrieval.json").read_text())["runs"][0] for folder in folders]
-    for number, (folder, run) in enumerate(zip(folders, runs, strict=True)):
+def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(
+    probe, folders, other, in_run, in_rows, message
+):
+    """The second checkpoint of the first training, and the first one of another seed.
+
+    Args:
+        in_rows: pair of languages -> other number of lines; None: without the pair.
+    """
+    for number, folder in enumerate(folders):
+        (run,) = json.loads((folder / "retrieval.json").read_text())["runs"]
+        rows = read_rows(folder / "retrieval.csv")
         run["only_words"] = False
         if number == other:
-            change(run)
-        write(folder, run)
+            run |= in_run
+            rows = [row for row in rows if in_rows.get(row["direction"], row["direction"]) is not None]
+            for row in rows:
+                if row["measure"] == "lines":
+                    row["value"] = in_rows.get(row["direction"], row["value"])
+        write(folder, run, rows)
     result = probe(*folders)
     assert result.status == 2 and result.err.count("\n") == 1
     assert result.err.startswith(f"error: {folders[other]}/retrieval.json: {message}")

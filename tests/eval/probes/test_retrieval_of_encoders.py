@@ -1,10 +1,10 @@
 """`eval probe retrieval` on top of an encoder and `embeddings retrieve` with it are one number."""
 
-import json
-
 import numpy as np
 import pytest
 
+from tests.embeddings.retrieved import RetrievalResult
+from tests.eval.rows import by_name
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.our_commands import run_command
@@ -49,10 +49,9 @@ def test_both_commands_give_one_number(data, tmp_path):
         assert run_command([*words, *probe]) == 0
         words = f"embeddings retrieve --model {model} --model-data {data} --cpu --output {found}".split()
         assert run_command([*words, "--similarity", "cosine", *encoder, "--parallel", *texts]) == 0
-        (states,) = json.loads((probed / "retrieval.json").read_text())["runs"]
-        (vectors,) = json.loads((found / "sentence-retrieval.json").read_text())["runs"]
+        states = by_name(probed / "retrieval.csv", "direction", measure="sentence", layer="output")
+        vectors = RetrievalResult(found).p_at_1()
         for pair in PAIRS:
-            both = [pair, "-".join(pair.split("-")[::-1])]
-            mean = np.mean([vectors["directions"][direction]["cosine"]["p_at_1"] for direction in both])
-            assert states["pairs"][pair]["sentence"][-1] == pytest.approx(mean)
+            mean = np.mean([vectors[pair], vectors["-".join(pair.split("-")[::-1])]])
+            assert states[pair] == pytest.approx(mean)
             assert 0.1 < mean < 1

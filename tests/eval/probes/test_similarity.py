@@ -91,7 +91,7 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert max(found) < rows(run=0, direction="de-fr", layer="L1", measure=measure).value.item()
     drawn = {}
     monkeypatch.setattr(
-        "eval.reporting.views.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+        "eval.reporting.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
     )
     assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
     title = "SVCCA" if measure == "svcca" else "linear CKA"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.eval import retrieved
+from tests.eval.retrieved import write_retrieval
 
 LINES = 60
 DIRECTIONS = ("de-en", "en-de")
@@ -32,24 +32,11 @@ def hits() -> dict:
 
 def write(folder, name: str, measured: dict, seed: int = 1):
     """The folder of a run, from measure -> direction -> hits."""
-    directions = {
-        direction: retrieved.direction(
-            {measure: retrieved.measured(found[direction]) for measure, found in measured.items()},
-            LINES,
-            direction,
-        )
+    outcomes = {
+        direction: {measure: hits[direction] for measure, hits in measured.items()}
         for direction in DIRECTIONS
     }
-    run = {
-        "system": {"name": name, "seed": seed},
-        "dataset": "set",
-        "directions": directions,
-        "average": {measure: float(np.mean(list(found.values()))) for measure, found in measured.items()},
-        "groups": {},
-    }
-    folder.mkdir()
-    path = folder / "sentence-retrieval.json"
-    path.write_text(json.dumps(retrieved.record(run)))
+    write_retrieval(folder, outcomes, name, seed)
     return folder
 
 

@@ -1,6 +1,7 @@
 """`python -m eval compare` of what sentence encoders retrieve: false positives, intervals, seeds."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import stats
 from eval.scoring.line_statistics import mean, segments
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import exchanged_differences, interval_of_mean, randomization_p
-from tests.eval import retrieved
+from tests.eval.retrieved import write_retrieval
 from tests.eval.scoring.simulated_outputs import LINES, flat, grouped
 
 SAMPLES = 199
@@ -98,30 +99,14 @@ def test_the_interval_of_a_mean_weighs_every_direction_alike():
     assert (high + low) / 2 == pytest.approx(middle, abs=0.01)
 
 
-def record(name, seed, directions, texts="a"):
-    measured = {
-        direction: retrieved.direction({"cosine": retrieved.measured(one)}, len(one), f"{texts}{direction}")
-        for direction, one in directions.items()
-    }
-    average = float(np.mean([one.mean() for one in directions.values()]))
-    run = {
-        "system": {"name": name, "seed": seed},
-        "dataset": "set",
-        "directions": measured,
-        "average": {"cosine": average},
-        "groups": {"high": {"cosine": {"mean": average, "pairs": 1, "names": ["de-en"]}}},
-    }
-    return retrieved.record(run)
-
-
 @pytest.fixture
 def written(tmp_path):
     """Function that writes the folder of a run and returns it."""
 
-    def write(name, seed, directions, **which):
+    def write(name, seed, directions, similarity="cosine", **which):
         folder = tmp_path / f"{name}-{seed}{which.get('texts', '')}"
-        folder.mkdir()
-        (folder / "sentence-retrieval.json").write_text(json.dumps(record(name, seed, directions, **which)))
+        outcomes = {direction: {similarity: hits} for direction, hits in directions.items()}
+        write_retrieval(folder, outcomes, name, seed, groups={"high": ["de-en"]}, **which)
         return folder
 
     return write
@@ -178,18 +163,16 @@ def test_the_command_tests_the_average_and_the_groups(written, command, tmp_path
     ],
 )
 def test_measures_that_are_not_the_same_are_not_compared(written, command, measure, name, values):
-    folders = [written(system, 1, outcomes(1, share)) for system, share in (("a", 0.5), ("b", 0.6))]
-    for folder, value in zip(folders, values, strict=True):
-        path = folder / "sentence-retrieval.json"
-        record = json.loads(path.read_text())
-        for direction in record["runs"][0]["directions"].values():
-            direction[measure] = direction["cosine"]
-        path.write_text(json.dumps(record | {name: value}))
+    folders = [
+        written(system, 1, outcomes(1, share), measure, **{name: value})
+        for (system, share), value in zip((("a", 0.5), ("b", 0.6)), values, strict=True)
+    ]
     result = command("compare", *folders, "--metric", measure)
     assert result.status == 2
     said = f"{folders[1]}/sentence-retrieval.json: {name} is {values[1]}, but {values[0]} in {folders[0]}"
     assert said in result.err
-    assert command("compare", *folders, "--metric", "cosine", "--samples", 99).status == 0
+    alike = [written(system, 2, outcomes(1, 0.5), measure, **{name: values[0]}) for system in "ab"]
+    assert command("compare", *alike, "--metric", measure, "--samples", 99).status == 0
 
 
 @pytest.mark.parametrize(("direction", "members"), [("from", ("en-de", "en-fr")), ("to", ("de-en", "fr-en"))])
@@ -220,25 +203,37 @@ def test_a_set_without_a_common_language_is_compared_in_both_directions(written,
     assert list(comparison["overall"]) == ["all", "high"]
 
 
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("damage", "message"),
     [
-        (lambda one: one["cosine"].pop("hits"), "de-en.cosine.hits' is missing"),
-        (lambda one: one.pop("cosine"), "de-en was not measured by cosine; run python -m embeddings ret"),
-        (lambda one: one["cosine"].update(hits="f"), "expected those of 200 queries"),
-        (lambda one: one["cosine"].update(hits="xy" * 25), "expected those of 200 queries"),
-        (lambda one: one.update(queries=7), "expected those of 7 queries"),
-        (lambda one: one.update(texts_sha256="other"), "de-en: texts_sha256 is other, but ade-en in"),
+        (Path.unlink, "no such file; measure again (--force)"),
+        (cut, "is not the file that sentence-retrieval.json beside it was written with"),
     ],
-)  # fmt: skip
-def test_results_that_cannot_be_compared_are_one_line(written, command, change, message):
+)
+def test_hits_that_cannot_be_read_are_one_line(written, command, damage, message):
     first, second = (written(name, 1, outcomes(1, 0.5)) for name in ("a", "b"))
-    path = second / "sentence-retrieval.json"
-    content = json.loads(path.read_text())
-    change(content["runs"][0]["directions"]["de-en"])
-    path.write_text(json.dumps(content))
+    damage(second / "sentence-retrieval.npz")
     result = command("compare", first, second)
-    assert result.status == 2 and message in result.err and str(path) in result.err
+    assert result.status == 2 and result.err.count("error: ") == 1
+    assert f"error: {second}/sentence-retrieval.npz: {message}" in result.err.splitlines()[-1]
+
+
+def test_other_texts_are_not_compared(written, command):
+    """Of another encoder, or of another seed of one."""
+    first = written("a", 1, outcomes(1, 0.5))
+    other = written("b", 1, outcomes(1, 0.5), texts="other")
+    result = command("compare", first, other)
+    said = (
+        f"{other}/sentence-retrieval.json: direction de-en: texts_sha256 is otherde-en, but ade-en in {first}"
+    )
+    assert result.status == 2 and said in result.err
+    seed = written("a", 2, outcomes(1, 0.5), texts="other")
+    result = command("compare", first, seed, other)
+    assert result.status == 2 and "texts.de-en is 'otherde-en', but 'ade-en' in" in result.err
 
 
 def test_measures_of_translation_are_not_of_retrieval(written, command):
@@ -248,13 +243,10 @@ def test_measures_of_translation_are_not_of_retrieval(written, command):
 
 
 def test_encoders_are_compared_by_what_they_were_measured_by(written, command, tmp_path):
-    folders = [written(name, 1, outcomes(1, share)) for name, share in (("a", 0.4), ("b", 0.7))]
-    for folder in folders:
-        path = folder / "sentence-retrieval.json"
-        content = json.loads(path.read_text())
-        for measured in content["runs"][0]["directions"].values():
-            measured["bert-score-normalized"] = measured.pop("cosine")
-        path.write_text(json.dumps(content))
+    folders = [
+        written(name, 1, outcomes(1, share), "bert-score-normalized")
+        for name, share in (("a", 0.4), ("b", 0.7))
+    ]
     refused = command("compare", *folders)
     assert refused.status == 2 and "again, with --similarity cosine" in refused.err
     refused = command("compare", *folders, "--metric", "cosine-normalized")

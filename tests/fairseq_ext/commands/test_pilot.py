@@ -34,13 +34,22 @@ def run(tmp_path):
             "pilot",
             "--output",
             str(tmp_path / "plan"),
-            "--name",
-            name,
             "--seconds",
             "0.05",
         ]
         trainer = [sys.executable, str(tmp_path / "trainer.py"), str(tmp_path / "words")]
-        status = run_command([*words, "--data", str(tmp_path / "data"), "--", *trainer, *options])
+        status = run_command(
+            [
+                *words,
+                "--data",
+                str(tmp_path / "data"),
+                "--",
+                *trainer,
+                *options,
+                "--save-dir",
+                f"models/{name}-seed1",
+            ]
+        )
         assert status == 0
         return json.loads((tmp_path / f"plan/{name}.json").read_text())
 
@@ -69,7 +78,7 @@ def test_the_command_is_the_trainings_but_saves_nothing_and_starts_from_nothing(
     words = (tmp_path / "words").read_text().split()
     assert words[:6] == ["--lr", "1", "--save-dir", "models/x", "--seed", "3"]
     assert {"--no-save", "--disable-validation"} <= set(words)
-    assert words[7].startswith(str(tmp_path / "plan"))  # the last --save-dir counts
+    assert words[9].startswith(str(tmp_path / "plan"))  # the last --save-dir counts
     assert [path.name for path in (tmp_path / "plan").iterdir()] == ["toy.json"]  # and it is gone
 
 
@@ -100,9 +109,9 @@ def test_other_seeds_are_counted_and_missing_data_are_said(run, tmp_path, capsys
     first = run("--max-update", "300")
     assert first["trainings"] == 2
     words = ["fairseq_ext", "pilot", "--output", str(tmp_path / "plan"), "--data", str(tmp_path / "none")]
-    assert run_command([*words, "--name", "b", "--", "x"]) == 2
-    assert f"{tmp_path / 'none'}: no such folder; run the stage prepare first" in capsys.readouterr().err
-    assert run_command([*words, "--name", "b", "--not-prepared", "--", "x"]) == 0
+    assert run_command([*words, "--", "x"]) == 2
+    assert "after --: expected a command with --save-dir FOLDER" in capsys.readouterr().err
+    assert run_command([*words, "--", "x", "--save-dir", "b-seed10"]) == 0
     assert run_command(["fairseq_ext", "plan", str(tmp_path / "plan")]) == 0
     head, toy, missing, total = capsys.readouterr().out.splitlines()
     seconds = 600 * first["rate"]["seconds_per_update"]

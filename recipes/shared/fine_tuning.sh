@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# What recipes share that fine-tune encoders for tasks: XNLI as it is published, and how their commands compute. Sourced.
+# What recipes share that fine-tune encoders for tasks: XNLI as it is published. Sourced.
 
 XNLI=''
 
@@ -15,20 +15,17 @@ xnli_train() { # LANGUAGE
 }
 
 # The development or the test set, of all languages.
-xnli_held_out() { # dev|test
-  echo "$XNLI/XNLI-1.0/xnli.$1.tsv"
-}
+xnli_held_out() { echo "$XNLI/XNLI-1.0/xnli.$1.tsv"; } # dev|test
 
 # What fine-tunings read must be there before days of training, not when the turn of its language comes.
 need_files() { # FILE...
   local file
-  [[ $DRY_RUN != yes ]] || return 0
-  for file in "$@"; do [[ -f $file ]] || die "$file: no such file"; done
+  for file in "$@"; do [[ $DRY_RUN == yes || -f $file ]] || die "$file: no such file"; done
 }
 
-# Fill DEVICE: where commands of `embeddings` that train compute, and how.
-set_device() {
-  DEVICE=()
-  [[ $LAUNCHER != cpu ]] || DEVICE+=(--cpu)
-  [[ $PRECISION != bf16 ]] || DEVICE+=(--precision bfloat16)
+needs_result() { # FILE STAGE
+  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
 }
+
+# Add the precision to DEVICE: how commands of `embeddings` that train compute.
+set_training_device() { [[ $PRECISION != bf16 ]] || DEVICE+=(--precision bfloat16); }

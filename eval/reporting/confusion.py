@@ -1,0 +1,89 @@
+"""The view of languages that were identified in the output and in the references: a heat map per system."""
+
+import pandas as pd
+
+from data_prep.language_identification import EMPTY, NO_LETTERS
+from eval.measurements import Measurements
+from eval.reporting.exhibits import Figure, Table, cells, number_cell, rows_behind, slug
+from eval.reporting.plots import heatmap
+from eval.results.files import split_direction
+from eval.results.labels import direction_order
+from eval.results.systems import System
+from eval.scoring.off_target import names_of_labels
+
+OTHER = "other"
+
+
+def confusion(
+    measured: Measurements, dataset: str, name: str, measure: str, reference: str, caption: str
+) -> list[Figure]:
+    """Identified languages by directions, zero-shot ones first, and by the languages of the references.
+
+    Args:
+        measure: how many lines of a direction were identified as the language that is `part`; all seeds are
+            added up.
+        reference: the same of the references.
+        caption: without the system and the dataset.
+    """
+    return [
+        _of_system(measured.where(system=system.name), system, dataset, name, measure, reference, caption)
+        for system in measured.systems
+    ]
+
+
+def _of_system(
+    measured: Measurements,
+    system: System,
+    dataset: str,
+    name: str,
+    measure: str,
+    reference: str,
+    caption: str,
+) -> Figure:
+    zero_shot, supervised = (
+        direction_order(kind, measured.where(kind=kind).values("direction"))
+        for kind in ("zero-shot", "supervised")
+    )
+    directions = zero_shot + supervised
+    names = names_of_labels(language for direction in directions for language in split_direction(direction))
+    labels = {label: names[label] for label in sorted(names, key=names.get)}
+    counts, of_references = (_counts(measured, one) for one in (measure, reference))
+    targets = of_references.index.map(lambda direction: split_direction(direction)[1])
+    columns = {direction: counts.loc[direction] for direction in directions}
+    columns |= {f"[{target}]": row for target, row in of_references.groupby(targets).sum().iterrows()}
+    shares = {title: _shares(row, list(labels)) for title, row in columns.items()}
+    titles = [*labels.values(), OTHER, NO_LETTERS, EMPTY]
+    text = f"{caption} of {system.name} on {dataset} in percent of the lines"
+    text += ", all seeds together." if len(system.runs) > 1 else "."
+    if zero_shot and supervised:
+        text += " Zero-shot directions left of the line, supervised ones right of it, then references."
+    rules = [rule for rule in (len(zero_shot), len(directions)) if 0 < rule < len(columns)]
+    rows = [
+        [*cells(title, int(columns[title].sum())), *(number_cell(share, ".1f") for share in of_column)]
+        for title, of_column in shares.items()
+    ]
+    data = rows_behind(measured, [measure, reference])
+    table = Table(
+        slug(name, dataset, system.name),
+        text,
+        [cells("Direction", "Lines", *titles)],
+        rows,
+        frozenset(rules),
+        data,
+    )
+    grid = [list(row) for row in zip(*shares.values(), strict=True)]
+    png = heatmap(titles, list(columns), grid, "% of lines", rules, "direction", "identified language")
+    return Figure(table.name, text, png, table)
+
+
+def _counts(measured: Measurements, measure: str) -> pd.DataFrame:
+    """Directions by identified languages: lines of all runs."""
+    rows = measured.where(measure=measure).rows
+    return rows.pivot_table(index="direction", columns="part", values="value", aggfunc="sum", fill_value=0)
+
+
+def _shares(counts: pd.Series, labels: list[str]) -> list[float]:
+    """In percent: every language of the system, others, and lines without letters and empty ones."""
+    percent = 100 * counts / counts.sum()
+    own, without = ([percent.get(label, 0.0) for label in named] for named in (labels, (NO_LETTERS, EMPTY)))
+    return [*own, max(0.0, 100 - sum(own) - sum(without)), *without]

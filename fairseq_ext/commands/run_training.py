@@ -1,0 +1,132 @@
+"""Run a training of fairseq, unless it has finished: recipes start every training by this command.
+
+A training is finished if FOLDER/training.json says so, with the same options, the same binarized data and a
+best checkpoint that is still there. It is resumed if it was stopped. Anything else is an error that says what
+differs. The output of the command is in FOLDER/train.log; its reports and errors are shown, too. The file
+FOLDER/cpu_seconds.txt has a line for each start, but not if Slurm runs the command on other machines.
+"""
+
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line import options
+from command_line.errors import InputError
+from command_line.option_classes import force_switch, option, positional
+from command_line.options import OptionType, is_one_line, require
+from fairseq_ext.commands.precision import OPTIONS, note_given
+
+LONGEST_WORD = 4000  # characters; a list of directions is one word
+LONGEST_LINE = 150  # characters of a line of the log that are shown
+_POLLING = 0.1  # seconds
+_REPORT = re.compile(r".*\| INFO \| (?:train_inner|valid) \| (.*)|.*?(error: .*)")
+_TRAINER = "fairseq-train"
+
+
+def _word(text: str) -> str:
+    require(0 < len(text) <= LONGEST_WORD and is_one_line(text))
+    return text
+
+
+WORD = OptionType(f"a word of 1 to {LONGEST_WORD} characters on one line", _word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """A training, and the command that trains it."""
+
+    output: Path = option(
+        "folder of the training", required=True, type=options.output_folder, metavar="FOLDER"
+    )
+    data: Path = option("binarized folder that it reads", required=True)
+    precision: str = option(
+        "that the command trains in; a training keeps the precision of its first start",
+        "auto",
+        choices=("auto", *OPTIONS),
+    )
+    force: bool = force_switch("remove what is there and train again")
+    words: list[str] = positional(
+        f"of the command, after --: a launcher, {_TRAINER}, and its options",
+        nargs="*",
+        type=WORD,
+        metavar="WORD",
+    )
+
+
+def main(run: TrainingRun) -> None:
+    from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
+
+    if _TRAINER not in run.words:
+        raise InputError(f"after --: expected a command with the word {_TRAINER}")
+    record = TrainingRecord(run.output, run.data, run.words[run.words.index(_TRAINER) + 1 :])
+    if run.force:
+        forget(run.output)
+    if not record.begin():
+        _say(f"== {run.output}: trained, skipped")
+        return
+    if run.precision != "auto":
+        note_given(run.output, run.precision)
+    log = run.output / LOG
+    _say(f"== {run.output}: training, log in {LOG}")
+    status = _run(run.words, log)
+    if status:
+        _show_end(log)
+        raise InputError(f"{run.output}: training failed with status {status}, see {log}")
+    finish(run.output)
+
+
+def _run(command: list[str], log: Path) -> int:
+    """The exit status of a command whose output is added to a log, and shown in short."""
+    # It writes to the file itself and inherits the recipe's lock: it outlives a kill of this process.
+    with open(log, "ab") as output:
+        start = output.tell()
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, close_fds=False)
+    try:
+        for line in _new_lines(log, start, process):
+            if report := _REPORT.match(line):
+                _say(f"{log.parent.name}: {report[1] or report[2]}"[:LONGEST_LINE])
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        if command[0] != "srun":
+            _note_cpu_seconds(log.parent)
+
+
+def _new_lines(log: Path, start: int, process) -> Iterator[str]:
+    """The lines of a file after its first `start` bytes, to which a process adds until it ends."""
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        lines.seek(start)
+        unfinished, has_ended = "", False
+        while not has_ended:
+            has_ended = process.poll() is not None
+            *whole, unfinished = (unfinished + lines.read()).split("\n")
+            yield from whole
+            if not has_ended:
+                time.sleep(_POLLING)
+        yield unfinished
+
+
+def _note_cpu_seconds(folder: Path) -> None:
+    """Processor seconds do not depend on what else the machine does, as the time of day does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(folder / "cpu_seconds.txt", "a", encoding="utf-8") as file:
+        file.write(f"{used.ru_utime + used.ru_stime:.1f}\n")
+
+
+def _show_end(log: Path) -> None:
+    """The last lines of a log, unless they have an error of ours, which has been shown."""
+    end = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])
+    if end and "error: " not in end:
+        _say(end)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,121 @@
+# shellcheck shell=bash disable=SC2030,SC2031,SC2034 # a job has variables of its own
+# Several models at a time (--jobs), each with its share of the cores and with GPUs of its own; locks; Ctrl-C. Sourced.
+
+JOBS=1
+JOB_NAME='' # in front of the lines that a job writes
+IN_JOB=no
+PLACES=() # the process in each of the --jobs places
+FAILED_JOBS=0
+
+# Run `"$@"`, beside others if --jobs allows. A job that fails does not stop the others; what it sets is lost.
+start_job() { # NAME COMMAND...
+  local place
+  if [[ $JOBS == 1 ]] || leaves_nothing; then
+    "${@:2}"
+    return
+  fi
+  trap stop_jobs INT TERM
+  until find_place; do sleep 1; done
+  {
+    IN_JOB=yes JOB_NAME=$1
+    [[ $LAUNCHER == slurm ]] || export OMP_NUM_THREADS=$THREADS # cores there are other machines'
+    [[ ${#GPUS_OF_JOB[@]} == 0 ]] || export CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]}
+    "${@:2}"
+  } &
+  PLACES[place]=$!
+}
+
+# Set the caller's `place` to one that is free.
+find_place() {
+  local running
+  running=$(jobs -pr) running=" ${running//$'\n'/ } "
+  for ((place = 0; place < JOBS; place++)); do
+    [[ $running == *" ${PLACES[place]:-none} "* ]] || { leave_place && return 0; }
+  done
+  return 1
+}
+
+# Note how the process in `place` ended. Not later: of each `sleep` meanwhile the shell forgets who had the same number before.
+leave_place() {
+  [[ -z ${PLACES[place]:-} ]] || wait "${PLACES[place]}" || FAILED_JOBS=$((FAILED_JOBS + 1))
+  PLACES[place]=''
+}
+
+finish_jobs() { # WHAT_THEY_WERE
+  local place failed
+  for ((place = 0; place < JOBS; place++)); do leave_place; done
+  failed=$FAILED_JOBS FAILED_JOBS=0
+  [[ $failed == 0 ]] || die "$failed $1 failed; $(how_to_go_on they were)"
+}
+
+stop_jobs() {
+  # shellcheck disable=SC2048,SC2086  # some places are empty
+  kill ${PLACES[*]} 2> /dev/null || true
+  wait || true
+  die "stopped; $(how_to_go_on it was)"
+}
+
+# With --force what was trained again is so once more; without, what its turn had not come to stays as it was before.
+how_to_go_on() { # WHERE_IT_WAS...
+  if [[ $FORCE == yes ]]; then
+    echo "the same command trains all anew; without --force those begun continue, and older ones stay"
+  else
+    echo "the same command continues where $*"
+  fi
+}
+
+# Run a command of this shell or of a job: it is stopped with it, and what it says in a job has the name of the job in front.
+attended() { # COMMAND...
+  local pid status=0
+  if [[ $IN_JOB != yes ]]; then
+    "$@" &
+    wait_for $!
+    return
+  fi
+  exec 8> >(sed -u "s#^#${JOB_NAME:+$JOB_NAME: }#" >&2)
+  local speaker=$!
+  "$@" 2>&8 8>&- &
+  pid=$!
+  exec 8>&-
+  wait_for "$pid" || status=$?
+  wait "$speaker" || true # what it said comes before our own words
+  return "$status"
+}
+
+# Wait for a process of this shell, whose status this has. If the shell is stopped, stop the process, too.
+wait_for() { # PID
+  local status=0
+  trap 'kill "$1" 2> /dev/null; wait "$1" || true; exit 143' INT TERM
+  wait "$1" || status=$?
+  trap - INT TERM
+  return "$status"
+}
+
+# Run a function in a shell of its own, which loses what it sets and is stopped with this one.
+apart() { # COMMAND...
+  ("$@") &
+  wait_for $!
+}
+
+# The same, while a folder is locked. The lock is on the folder itself, not on the file of `train`, which a recipe may lock
+# meanwhile to find that the training has finished.
+alone() { # FOLDER WHAT_IS_DONE COMMAND...
+  apart locked "$@"
+}
+
+locked() { # FOLDER WHAT_IS_DONE COMMAND...
+  if ! leaves_nothing; then
+    mkdir -p "$1"
+    exec 9< "$1" # held by the commands, too, should this shell be killed before them
+    lock "$1" "$2"
+  fi
+  "${@:3}"
+}
+
+# Lock descriptor 9. Where the file system has no locks, or the machine no such program, nobody is refused.
+lock() { # FOLDER WHAT_IS_DONE
+  local status=0
+  flock --nonblock 9 2> /dev/null || status=$?
+  [[ $status != 1 ]] || die "$1: is being $2 by another process; wait for its end"
+  [[ $status == 0 ]] || note "$1: cannot be locked here; have it $2 once at a time"
+}

@@ -1,0 +1,462 @@
+"""Sections of what `python -m embeddings retrieve` measures, beside mining and speed, from rows."""
+
+import csv
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from command_line.errors import InputError
+from command_line.measurements import Measured, numbers, read_rows
+from eval.report import write_report
+from eval.reporting.sections.encoder_sizes import Benchmarks
+from eval.results.result_set import ResultSet
+from fairseq_ext.models.lealla_architectures import ROWS
+from tests.eval.retrieved import first_hits, write_retrieval
+from tests.eval.rows import write_measured
+
+REFERENCE = Path(__file__).parents[3] / "recipes/distillation/reference.csv"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes a result; P@1 of directions is by cosine and by margin, or by each its own."""
+    count = iter(range(1000))
+
+    def retrieval(values, groups=None, **others):
+        outcomes = {
+            direction: {
+                similarity: first_hits(p_at_1, queries=100)
+                for similarity, p_at_1 in (
+                    value if isinstance(value, dict) else {"cosine": value, "ratio": value}
+                ).items()
+            }
+            for direction, value in values.items()
+        }
+        return write_retrieval(tmp_path / str(next(count)), outcomes, groups=groups, **others)
+
+    return retrieval
+
+
+@pytest.fixture
+def result(tmp_path):
+    """Function that writes the result of one encoder, of any other kind."""
+    count = iter(range(1000))
+
+    def write_one(kind, values, name="ems", seed=1, dataset="set"):
+        run = {"system": {"name": name, "seed": seed}, "dataset": dataset}
+        measured = Measured()
+        measured.add(run, numbers(values))
+        return write_measured(tmp_path / f"{kind}{next(count)}", kind, measured)
+
+    return write_one
+
+
+@pytest.fixture
+def report(tmp_path):
+    def write_it(*paths, **shown):
+        write_report(paths, "Encoders", tmp_path / "report", **shown)
+        return (tmp_path / "report/report.md").read_text(), tmp_path / "report"
+
+    return write_it
+
+
+def row_of(text, start):
+    """The cells of the first row that begins so, after its first."""
+    line = next(line for line in text.splitlines() if line.startswith(f"| {start} |"))
+    return line.strip("| ").split(" | ")[1:]
+
+
+def table_of(text, header, rows):
+    """The first rows below a header."""
+    return text[text.index(header) :].splitlines()[2 : 2 + rows]
+
+
+BY_TEXT = [
+    *numbers({"p_at_1_by_text": 0.9, "error": 0.1}, direction="de-en", part="cosine"),
+    *numbers({"error": 0.4}, direction="de-en", part="ratio"),
+    *numbers({"error": 0.2}, direction="en-de", part="ratio"),
+]
+
+
+def test_seeds_of_an_encoder_are_averaged_and_groups_have_bars(write, report):
+    """By every similarity: P@1, its interval, P@1 by text; and the error of the margin."""
+    groups = {"high": ["de-en"], "none": []}
+    text, folder = report(
+        write({"de-en": 0.8, "en-de": 0.6}, groups, rows=BY_TEXT),
+        write({"de-en": 0.9, "en-de": 0.7}, groups, seed=2),
+        write({"de-en": {"cosine": 0.5, "ratio": 0.25}, "en-de": 0.5}, groups, name="mean"),
+    )
+    both, mean = (row_of(text, name) for name in ("ems", "mean"))
+    assert [both[place] for place in (0, 1, 4, 5, 8, 9)] == [
+        "2", "75.0 ± 7.1", "77.5 ± 3.5", "75.0 ± 7.1", "75.0 ± 7.1", "25.00 ± 7.07"
+    ]  # fmt: skip
+    assert both[2:4] == both[6:8] and float(both[2]) < 75 < float(both[3])
+    assert [mean[place] for place in (0, 1, 4, 5, 8, 9)] == ["1", "50.0", "50.0", "37.5", "37.5", "62.50"]
+    bars = (folder / "tables/retrieval_groups_set.csv").read_text().splitlines()
+    assert bars == ["Group,ems,mean", "high (1),75.0,50.0"]
+    assert (folder / "plots/retrieval_groups_set.png").is_file()
+    assert (folder / "plots/retrieval_directions_set.png").is_file()
+
+
+def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(write, report):
+    """Where all encoders of a set were measured by it; elsewhere of cosine."""
+    scores = {
+        "de-en": {"cosine": 0.8, "bert-score-normalized": 0.3},
+        "en-de": {"cosine": 0.6, "bert-score-normalized": 0.5},
+    }
+    one = write(scores, {"high": ["de-en"]})
+    other = write({"de-en": 0.8, "en-de": 0.6}, dataset="other")
+    text, folder = report(one, other, similarity="bert-score-normalized")
+    assert "P@1 (bert-score-normalized) by pair of languages, mean of both directions, set." in text
+    assert "| de-en | 40.0 |" in text and "P@1 (bert-score-normalized) by direction, set." in text
+    assert "high (1),40.0" in (folder / "tables/retrieval_groups_set.csv").read_text()
+    assert "P@1 (cosine) by pair of languages, mean of both directions, other." in text
+
+
+def test_encoders_of_one_layer_each_are_a_curve(write, report):
+    """Untrained ones and trained ones, by any group that was measured; a single layer is no curve."""
+    of_layers = {"xlmr layer 0": 0.1, "xlmr layer 12": 0.4, "paired-layer-0": 0.5, "paired-layer-8": 0.7,
+                 "paired-de-en": 0.9, "mbert (layer 8)": 0.2}  # fmt: skip
+    text, folder = report(
+        *(
+            write(
+                {"de-en": p, "en-de": p, "en-fr": p / 2, "fr-en": p / 2}, {"Tatoeba-36": ["en-fr"]}, name=name
+            )
+            for name, p in of_layers.items()
+        )
+    )
+    tables = {path.stem: path.read_text().split("\n") for path in folder.glob("tables/retrieval_layers*.csv")}
+    assert tables.keys() == {"retrieval_layers_set_all", "retrieval_layers_set_Tatoeba-36"}
+    titles = 'Layer,"xlmr, cosine","paired, cosine","xlmr, ratio","paired, ratio"'
+    assert tables["retrieval_layers_set_all"][0] == titles
+    layers = [row.split(",") for row in tables["retrieval_layers_set_all"][1:4]]
+    assert [row[0] for row in layers] == ["0", "8", "12"]
+    assert [float(cell) for cell in layers[0][1:]] == pytest.approx([7.5, 37.5, 7.5, 37.5])
+    assert layers[1][1] == layers[1][3] == "" and float(layers[1][2]) == pytest.approx(52.5)
+    assert tables["retrieval_layers_set_Tatoeba-36"][3] == "12,20.0,,20.0,"
+    assert (folder / "plots/retrieval_layers_set_all.png").is_file()
+    assert "P@1 of encoders that read one layer, set, Tatoeba-36, mean of both directions." in text
+
+
+def test_a_grid_of_layers_and_similarities_marks_the_best_layer(write, report):
+    """As Table 1 of OneAligner; the average of all layers is a row, and no point of a curve."""
+    layers = {
+        "xlmr layer 0": {"cosine": 0.1, "ratio": 0.3},
+        "xlmr layer 10": {"cosine": 0.4, "ratio": 0.2},
+        "xlmr layer average": {"cosine": 0.4, "ratio": 0.1},
+    }
+    text, folder = report(
+        *(write({"de-en": values, "en-de": values}, name=name) for name, values in layers.items())
+    )
+    assert table_of(text, "| Encoder | Layer | cosine | ratio |", 3) == [
+        "| xlmr | 0 | 10.0 | **30.0** |",
+        "| xlmr | 10 | **40.0** | 20.0 |",
+        "| xlmr | average | **40.0** | 10.0 |",
+    ]
+    assert "average" not in (folder / "tables/retrieval_layers_set_all.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("side", "of_pair", "of_all", "of_group"),
+    [("from", 90.0, 80.0, 70.0), ("to", 50.0, 30.0, 10.0), (None, 70.0, 55.0, 40.0)],
+)
+def test_one_direction_is_shown_where_it_is_asked_for(write, report, side, of_pair, of_all, of_group):
+    """From or to the language of all pairs; a set without one has the mean of both."""
+    values = {"en-de": 0.9, "de-en": 0.5, "en-fr": 0.7, "fr-en": 0.1}
+    layers = [write(values, {"high": ["en-fr"]}, name=f"xlmr layer {layer}") for layer in (0, 1)]
+    others = {"de-fr": 0.6, "fr-de": 0.2, "de-es": 0.3, "es-de": 0.3, "es-fr": 0.3, "fr-es": 0.3}
+    text, folder = report(*layers, write(others, dataset="other"), direction=side)
+    said = f"{side} en" if side else "mean of both directions"
+    assert f"P@1 (cosine) by pair of languages, {said}, set." in text
+    assert f"| de-en | {of_pair} | {of_pair} |" in text and f"| Avg. | {of_all} | {of_all} |" in text
+    high = (folder / "tables/retrieval_groups_set.csv").read_text().splitlines()[1].split(",")
+    assert [float(cell) for cell in high[1:]] == pytest.approx([of_group] * 2)
+    assert f"| xlmr | 0 | **{of_all}** |" in text and f"| xlmr | 0 | **{of_group}** |" in text
+    assert "P@1 (cosine) by pair of languages, mean of both directions, other." in text
+    assert "| de-fr | 40.0 |" in text
+
+
+def test_averages_of_either_direction_stand_beside_those_of_both(write, report):
+    """By every similarity, of all languages and of groups; seeds are averaged."""
+    groups = {"high": ["de-en"]}
+    seeds = [
+        write(
+            {"de-en": 0.8, "en-de": {"cosine": p, "ratio": 0.25}, "en-fr": 0.5, "fr-en": 0.4},
+            groups,
+            seed=seed,
+        )
+        for seed, p in ((1, 0.6), (2, 0.7))
+    ]
+    without = dict.fromkeys(["de-fr", "fr-de", "de-es", "es-de", "es-fr", "fr-es"], 0.5)
+    text, folder = report(*seeds, write(without, dataset="without"))
+    assert "| Encoder | Seeds | Similarity | Languages | From en | To en | Both |" in text
+    assert "| ems | 2 | cosine | all (2) | 57.5 ± 3.5 | 60.0 ± 0.0 | 58.8 ± 1.8 |" in text
+    assert "| ems | 2 | cosine | high (1) | 65.0 ± 7.1 | 80.0 ± 0.0 | 72.5 ± 3.5 |" in text
+    assert "| ems | 2 | ratio | high (1) | 25.0 ± 0.0 | 80.0 ± 0.0 | 52.5 ± 0.0 |" in text
+    assert [path.name for path in folder.glob("tables/retrieval_averages*")] == ["retrieval_averages_set.csv"]
+
+
+def test_pairs_of_languages_have_the_mean_of_both_directions(write, report):
+    """As Table 2.4, with the average of all; the CSV file has every number."""
+    values = {"deu-eng": 0.8, "eng-deu": 0.6, "eng-fra": 0.5, "fra-eng": 0.25}
+    text, folder = report(
+        write(values),
+        write({direction: value + 0.1 for direction, value in values.items()}, seed=2),
+        write(dict.fromkeys(values, 0.5), name="mean"),
+    )
+    assert table_of(text, "| Pair | ems | mean |", 3) == [
+        "| deu-eng | 75.0 ± 7.1 | 50.0 |",
+        "| eng-fra | 42.5 ± 7.1 | 50.0 |",
+        "| Avg. | 58.8 ± 7.1 | 50.0 |",
+    ]
+    with open(folder / "tables/retrieval_pairs_set.csv", encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["measure"] == "p_at_1"]
+    assert len(rows) == 3 * 4 * 2  # runs, directions, similarities
+    names = ("system", "seed", "direction", "part")
+    (value,) = [
+        row["value"] for row in rows if [row[name] for name in names] == ["ems", "2", "deu-eng", "cosine"]
+    ]
+    assert float(value) == 0.9
+
+
+@pytest.mark.parametrize(("count", "bars"), [(8, [8]), (9, [4, 5])])
+def test_bars_of_many_encoders_are_split(write, report, count, bars):
+    """All are in one table, some at a time in bars that their colours tell apart."""
+    _, folder = report(
+        *(write({"de-en": 0.5, "en-de": 0.5}, {"high": ["de-en"]}, name=f"e{n}") for n in range(count))
+    )
+
+    def encoders(part):
+        return (folder / f"tables/retrieval_groups_set{part}.csv").read_text().split("\n")[0].split(",")[1:]
+
+    assert encoders("") == [f"e{number}" for number in range(count)]
+    parts = [f"_{number}" for number in range(1, len(bars) + 1)] if len(bars) > 1 else [""]
+    assert sorted(path.stem for path in folder.glob("plots/retrieval_groups*")) == [
+        f"retrieval_groups_set{part}" for part in parts
+    ]
+    assert [len(encoders(part)) for part in parts] == bars
+    assert [name for part in parts for name in encoders(part)] == encoders("")
+
+
+def test_all_pairs_are_a_grid_of_languages(write, report):
+    values = {f"{a}-{b}": 0.5 for a in ("de", "en", "fr") for b in ("de", "en", "fr") if a != b}
+    text, folder = report(write(values))
+    assert (folder / "plots/retrieval_set_ems.png").is_file()
+    assert "rows are queries, columns candidates" in text
+
+
+def test_one_seed_twice_is_refused(write):
+    paths = [write({"de-en": 0.5, "en-de": 0.5}) for _ in range(2)]
+    with pytest.raises(InputError, match="both are seed 1"):
+        ResultSet.load(paths, ["sentence-retrieval"]).probed("sentence-retrieval")
+
+
+def test_encoders_of_one_table_are_of_the_same_texts(write, report):
+    values = {"de-en": 0.9, "en-de": 0.7}
+    one, other = write(values), write(values, name="b", texts="other")
+    with pytest.raises(
+        InputError, match=rf"{other}: texts of de-en: otherde-en \('b'\), but ade-en in {one}"
+    ):
+        report(one, other)
+    report(one, write(values, name="b"))
+
+
+def test_measures_that_are_not_the_same_are_said(write, report):
+    """xsim is of 4 neighbours."""
+    values = {"de-en": 0.9, "en-de": 0.7}
+    one = write(values)
+    text, _ = report(one, write(values, name="b", neighbours=2))
+    assert "Encoders are not measured alike: neighbours 4 (ems), 2 (b)." in text
+    assert [row_of(text, f"{name} | 1")[-1] for name in ("ems", "b")] == ["20.00", "–"]
+    assert "measured alike" not in report(one, write(values, name="b"))[0]
+
+
+def test_what_inverted_lists_miss_is_said(write, report):
+    values = {"de-en": 0.9, "en-de": 0.7}
+    assert "inverted lists" not in report(write(values))[0]
+    recalls = [
+        row
+        for direction, recall in (("de-en", 0.99), ("en-de", 0.975))
+        for row in numbers({"recall": recall}, direction=direction)
+    ]
+    said = "some of the inverted lists, which of a sample of queries give the nearest to 97.5% or more"
+    assert said in report(write(values, rows=recalls))[0]
+
+
+def smaller(of_vectors):
+    """Rows of smaller vectors, from their names -> bytes and P@1."""
+    return [
+        row
+        for name, (size, p_at_1) in of_vectors.items()
+        for row in numbers({"bytes": size, "smaller_p_at_1": p_at_1}, part=name)
+    ]
+
+
+def test_smaller_vectors_have_a_table_and_a_plot(write, report):
+    rows = smaller({"float32, 64 numbers": (256, 0.75), "binary, 64 numbers": (8, 0.5)})
+    values = {"de-en": 0.9, "en-de": 0.7}
+    text, folder = report(write(values, rows=rows), write(values, name="other"))
+    assert "| ems | binary, 64 numbers | 8 | 50.0 | 30.0 |" in text
+    assert "| ems | float32, 64 numbers | 256 | 75.0 | 5.0 |" in text
+    assert any(path.name.startswith("p_at_1_by_size") for path in folder.rglob("*.png"))
+
+
+# --- dual-pivot transfer and distillation: systems with the names that recipes give them
+
+
+def of_one_pair(write, values, **others):
+    """Results of encoders that are as good in both directions of de-en."""
+    return [write({"de-en": p, "en-de": p}, name=name, **others) for name, p in values.items()]
+
+
+def test_parts_and_pairs_of_dual_pivot_transfer_are_tables(write, report):
+    """As Tables 4 and 5: the module of one pair is in both."""
+    values = {
+        "paired-de-en": 0.8, "paired-ar-en": 0.1, "unpaired-de-en": 0.7, "cycle-map": 0.6, "cycle-both": 0.65,
+        "paired-mixture": 0.5, "paired-16-pairs": 0.9, "paired-2-pairs": 0.85, "unpaired-2-pairs": 0.75,
+    }  # fmt: skip
+    text, _ = report(*of_one_pair(write, values))
+    assert table_of(text, "| Losses | mixture | map | both |", 3) == [
+        "| cycle | – | 60.0 | 65.0 |", "| unpaired | – | – | 70.0 |", "| paired | 50.0 | – | 80.0 |",
+    ]  # fmt: skip
+    assert table_of(text, "| Trained | 1 | 2 | 16 |", 2) == [
+        "| paired | 80.0 | 85.0 | 90.0 |", "| unpaired | 70.0 | 75.0 | – |",
+    ]  # fmt: skip
+    trained = {name: {"pairs": ["ar-en"] if "ar-en" in name else ["de-en"]} for name in reversed(values)}
+    known = {
+        name: of_one_pair(write, {name: values[name]}, encoder={"name": name} | encoder)[0]
+        for name, encoder in trained.items()
+    }  # as they say whose translations they have seen
+    first = known.pop("paired-ar-en")
+    text, _ = report(first, *known.values())
+    assert "| paired | 50.0 | – | 80.0 |" in text and "| paired | 80.0 | 85.0 | 90.0 |" in text
+    alone = of_one_pair(write, {"paired-de-en": 1.0})
+    assert "Parts of dual-pivot" not in report(*alone)[0]
+
+
+def test_losses_of_distillation_stand_beside_the_published(write, report):
+    """Tables 3.3 and 3.4, of students by their names; others have no published numbers."""
+    values = {"small-ams": 0.8, "small-all": 0.9, "small-ams-fd": 0.85, "thin-half-fd": 0.5, "teacher": 1.0}
+    results = of_one_pair(write, values, dataset="Tatoeba")
+    text, _ = report(*results, reference=REFERENCE)
+    assert table_of(text, "| Losses | small | thin-half | small, published |", 4) == [
+        "| ams | 80.0 | – | 80.3 |", "| fd | – | 50.0 | 78.2 |", "| ams-fd | 85.0 | – | 80.6 |",
+        "| all | 90.0 | – | 80.7 |",
+    ]  # fmt: skip
+    assert "| Losses | small | thin-half |\n" in report(*results)[0]
+    assert "Losses of distillation" not in report(results[0])[0]
+
+
+def test_numbers_of_a_vector_are_curves(write, report):
+    """Figure 3.1: a layer for each size, and the first numbers of one vector."""
+    cut = {"float32, 16 numbers": 0.25, "float32, 128 numbers": 0.5, "int8, 32 numbers": 0.1}
+    rows = smaller({name: (1, p_at_1) for name, p_at_1 in cut.items()})
+    _, folder = report(
+        *of_one_pair(write, {"reduced-16": 0.5, "reduced-64": 0.75}),
+        *of_one_pair(write, {"reduced-nested": 0.8}, rows=rows),
+    )
+    assert (folder / "tables/numbers_of_a_vector_set.csv").read_text() == (
+        'Numbers,a layer for each,"reduced-nested, first numbers"\n16,50.0,25.0\n64,75.0,\n128,,50.0\n'
+    )
+    assert (folder / "plots/numbers_of_a_vector_set.png").is_file()
+
+
+# --- sizes
+
+
+def sizes(parameters, width):
+    shape = {"layers": 24, "heads": 8, "state_width": 96, "ffn_width": 384, "layer_parameters": 4_800_000}
+    return numbers(shape | {"parameters": parameters, "width": width})
+
+
+def test_speed_stands_beside_the_sizes(write, result, report):
+    """Names of what was timed have the seed; of several seeds the mean."""
+    (one,) = of_one_pair(write, {"small-all": 0.8}, rows=sizes(69_000_000, 128))
+    speeds = [
+        result("encoding-speed", {"lines_per_second": rate, "ratio": 1.0}, f"small-all-seed{seed}", None)
+        for seed, rate in ((1, 100.0), (2, 300.0))
+    ]
+    text, _ = report(one, *speeds)
+    assert "| 128 | 200 ± 141 | 80.0 |" in text
+    assert "| System | Seeds | lines/s | ratio |" in text
+
+
+def test_encoders_by_size_on_all_benchmarks(write, result, report):
+    """As Table 3.3: sizes, pairs of a small benchmark and their mean, F1 of mining."""
+    results = []
+    for name, parameters, width, p in (("small", 69_000_000, 128, 0.5), ("large", 147_000_000, 256, 0.75)):
+        rows = sizes(parameters, width)
+        results += of_one_pair(write, {name: p}, rows=rows, dataset="Tatoeba")
+        un = {"en-es": p, "es-en": p, "en-ru": 1.0, "ru-en": 0.5}
+        results.append(write(un, name=name, rows=rows, dataset="UN"))
+        for pair, f1 in (("de-en", p), ("fr-en", 1.0)):
+            results.append(result("mining", {"f1": f1}, name, dataset=f"BUCC {pair}, training"))
+    text, folder = report(*results, reference=REFERENCE)
+    table = text[text.index("## Encoders by size") :]
+    benchmarks = (
+        "Tatoeba | UN en-es | UN en-ru | UN | BUCC de-en, training | BUCC fr-en, training | BUCC, training |"
+    )
+    shape = "L | d\\_h | d\\_ff | H | P (M) | P\\_E (M) | d |"
+    assert f"| Encoder | {shape} {benchmarks}" in table  # ours
+    assert f"| Encoder | La. | {shape} {benchmarks}" in table  # published, Table 3.3
+    assert "\n| LASER | 93 | " in table and "\n| labse\\_6\\_layers-ams | – | " in table
+    for name, parameters, width, reached in (
+        ("small", "69.0", 128, "50.0 | 50.0 | 75.0 | 62.5 | 50.0 | 100.0 | 75.0"),
+        ("large", "147.0", 256, "75.0 | 75.0 | 75.0 | 75.0 | 75.0 | 100.0 | 87.5"),
+    ):
+        assert f"| {name} | 24 | 96 | 384 | 8 | {parameters} | 4.8 | {width} | {reached} |" in table
+    published = "80.7 | 89.4 | 88.7 | 87.3 | 94.0 | 90.6 | 91.5"  # of the benchmarks that are ours
+    assert f"| small-all | 109 | 24 | 128 | 512 | 8 | 69 | 5 | 128 | {published} |" in table
+    plots = {path.stem.lower() for path in folder.rglob("*.png")}
+    assert {f"p_at_1_by_{size}_{test}" for size in ("parameters", "width") for test in ("tatoeba", "un")} <= (
+        plots
+    )
+
+
+def test_encoders_of_one_width_have_no_plot_against_it(write, report):
+    results = [
+        of_one_pair(write, {name: p}, rows=sizes(parameters, 128))[0]
+        for name, p, parameters in (("a", 0.5, 3), ("b", 0.7, 4))
+    ]
+    _, folder = report(*results)
+    plots = {path.stem for path in folder.rglob("*.png")}
+    assert any(name.startswith("p_at_1_by_parameters") for name in plots)
+    assert not any(name.startswith("p_at_1_by_width") for name in plots)
+
+
+def test_without_a_published_benchmark_there_is_no_table_of_it(write, report):
+    text, _ = report(*of_one_pair(write, {"a": 0.5}, rows=sizes(3, 128)), reference=REFERENCE)
+    assert "## Encoders by size" in text and "LASER" not in text
+
+
+def test_published_numbers_agree_with_their_means_and_shapes():
+    """A digit that was copied wrongly is not the mean of its row, nor the size of its architecture."""
+    published = Benchmarks.published(REFERENCE)
+    assert len(published.sizes) == 4 + 13 + 7 + 3 * 7
+    compared = 0
+    for benchmark, parts in (
+        ("UN", ("en-es", "en-fr", "en-ru", "en-zh")),
+        ("BUCC", ("de-en", "fr-en", "ru-en", "zh-en")),
+    ):
+        for name, printed in published.on(benchmark).items():
+            mean = fmean(published.on(f"{benchmark} {part}")[name].mean for part in parts)
+            assert mean == pytest.approx(printed.mean, abs=0.11), (name, benchmark)
+            compared += 1
+    assert compared == 2 * 45 - 3  # three of the others were not tested on UN
+    names = {0: "teacher", 6: "large-ams", 7: "base-ams", 8: "small-ams"}
+    for row, (name, shape) in ROWS.items():
+        known = published.sizes[names.get(row, f"{name}-ams")]
+        assert [known[measure] for measure in ("layers", "state_width", "ffn_width", "heads", "width")] == [
+            shape.layers, shape.width, shape.ffn_width, shape.heads, shape.width,
+        ]  # fmt: skip
+        layer = 4 * (shape.width**2 + shape.width) + 2 * shape.width * shape.ffn_width + shape.ffn_width
+        parameters = shape.layers * (layer + 5 * shape.width)
+        assert parameters == pytest.approx(known["layer_parameters"], abs=1e6)
+
+
+def test_published_numbers_are_of_systems_of_the_recipe():
+    """Rows of one system stand together, and no number twice."""
+    rows = read_rows(REFERENCE)
+    assert len({tuple(row[name] for name in row if name != "value") for row in rows}) == len(rows)
+    assert [row["run"] for row in rows] == sorted(row["run"] for row in rows)
