@@ -20,6 +20,7 @@ WORDS = {
     "data_prep import": "{w}/multi30k --output {o} --valid 1",
     "data_prep clean": "--input {w}/raw --output {o} --workers 1",
     "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
+    "data_prep xnli-manual": "--dev {w}/xnli.dev.tsv --test {w}/xnli.test.tsv --output {o}",
     "data_prep new-tatoeba": "{w}/challenge --sample 3 --output {o}",
     "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
     "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
@@ -136,6 +137,7 @@ def make_world(world: Path) -> None:
     _write_course(world)
     _lay_out_multi30k(world)
     _lay_out_challenge(world)
+    _write_xnli(world)
     _write_retrieved(world)
     _write_fine_tuned(world)
     _write_monolingual(world)
@@ -191,6 +193,13 @@ def _lay_out_challenge(world: Path) -> None:
     folder.mkdir(parents=True)
     for side, language in (("src", "de"), ("trg", "en")):
         shutil.copyfile(world / f"raw/test.de-en.{language}", folder / f"test.{side}")
+
+
+def _write_xnli(world: Path) -> None:
+    """Lines of two languages with the same labels."""
+    for part in ("dev", "test"):
+        rows = [f"{language}\tneutral\t{number}" for language in ("de", "en") for number in range(10)]
+        (world / f"xnli.{part}.tsv").write_text("\n".join(["language\tgold_label\tsentence1", *rows, ""]))
 
 
 def _write_retrieved(world: Path) -> None:
