@@ -1,5 +1,6 @@
 """Queries of rows: the numbers of several result files in one table, and their means over runs."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,31 +71,33 @@ class Measurements:
         }
 
     def means(
-        self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
+        self, measure: str, by: Sequence[str] = (), repeats: bool = False, scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
         """Mean and deviation over the runs of a system, each the mean over all that `by` does not
         name; where there is one run, the deviation is that of its repetitions.
 
         Args:
             by: columns, in the order of the keys behind the name of the system.
-            over: what the deviation is of: runs, or each repetition of each run.
+            repeats: the deviation is that of each repetition of each run.
             scale: of the numbers.
 
         Returns:
             (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
             it.
         """
-        rows, means = self.rows[self.rows.measure == measure], {}
-        for system in self.systems:
-            spread = [*over] if len(system.runs) > 1 else [*dict.fromkeys([*over, "repeat"])]
-            each = rows[rows.system == system.name].groupby([*by, *spread], dropna=False, sort=False)
-            found = each.value.mean().mul(scale).reset_index().assign(system=system.name)
-            means |= {
-                key: MeanStd.of(group.value)
-                for key, group in found.groupby(["system", *by], dropna=False, sort=False)
-                if group.run.nunique() == len(system.runs)
-            }
-        return means
+        runs = {system.name: len(system.runs) for system in self.systems}
+        rows = self.rows[self.rows.measure == measure]
+        if not repeats:
+            rows = rows.assign(repeat=rows["repeat"].where(rows.system.map(runs) == 1))
+        key = ["system", *by]
+        each = rows.groupby([*key, "run", "repeat"], dropna=False, sort=False).value.mean().mul(scale)
+        of_keys = each.reset_index().groupby(key, dropna=False, sort=False)
+        found = of_keys.agg(mean=("value", "mean"), std=("value", "std"), runs=("run", "nunique"))
+        return {
+            tuple(place): MeanStd(mean, None if math.isnan(std) else std)
+            for *place, mean, std, measured in found.reset_index().itertuples(index=False, name=None)
+            if measured == runs[place[0]]
+        }
 
     def values(self, column: str, measure: str | None = None) -> list:
         """What a column of names holds, in the order of first appearance."""

@@ -66,7 +66,7 @@ def layer_curves(
     }
     find = partial(_curves, measured, panels, layers, scale)
     shown, heights = find(measure), _heights({level: find(level) for level in levels})
-    by_chance = find(chance, over=("run", "repeat")) if chance else {}
+    by_chance = find(chance, repeats=True) if chance else {}
     ends = [measured.means(one, ("kind", "part"), scale=scale) for one in beside]
     seeds = {system.name: len(system.runs) for system in measured.systems}
     rows, rules = [], set()
@@ -120,14 +120,14 @@ def _curves(
     layers: Sequence[str],
     scale: float,
     measure: str,
-    over: Sequence[str] = ("run",),
+    repeats: bool = False,
 ) -> Curves:
     """The curves of a measure, without panels and systems that have none.
 
     Args:
         panels: title -> kind of directions, and part.
     """
-    means = measured.means(measure, ("kind", "part", "layer"), over, scale)
+    means = measured.means(measure, ("kind", "part", "layer"), repeats, scale)
     found: Curves = {}
     for panel, place in panels.items():
         for system in measured.systems:
