@@ -14,7 +14,6 @@ MEASURED_ALIKE = (  # fields of runs on one dataset
     *("split", "train_split", "train_sentences", "texts", "only_words"),
     *("alignments", "batch_tokens", "encoder"),
 )
-SEARCHED_ALIKE = ("search", "length_candidates")  # fields of runs of one system
 ONE_SYSTEM = "runs of one name must differ in their seed only"
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 
@@ -51,8 +50,7 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
-            of_system = seen.setdefault((run.dataset, run.name), (run, table))
-            check_alike(*of_system, run, table, ONE_SYSTEM, SEARCHED_ALIKE)
+            check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
                 check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
@@ -161,25 +159,15 @@ def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def check_alike(
-    first: Run,
-    expected: pd.DataFrame,
-    run: Run,
-    rows: pd.DataFrame,
-    remedy: str,
-    further: Sequence[str] = (),
-) -> None:
+def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
     """Two runs are of the same lines of the same directions, and were measured in the same way.
-
-    Args:
-        further: fields of runs that are the same, too.
 
     Raises:
         InputError: they are not; names both files.
     """
     directions, ways = (
         (_directions(expected), _directions(rows)),
-        (_ways(first, further), _ways(run, further)),
+        (_ways(first), _ways(run)),
     )
     known = ways[0].keys() & ways[1].keys()
     for sides, names in ((directions, [*directions[0], *directions[1]]), (ways, sorted(known))):
@@ -198,10 +186,10 @@ def _directions(rows: pd.DataFrame) -> dict[str, float | str]:
     return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
 
 
-def _ways(run: Run, further: Sequence[str]) -> dict:
+def _ways(run: Run) -> dict:
     """How a run was measured, as far as it says so, each thing by itself."""
     ways = {}
-    for name in (*MEASURED_ALIKE, *further):
+    for name in MEASURED_ALIKE:
         value = run.record.get(name)
         entries = value.items() if isinstance(value, dict) else [(None, value)]
         ways |= {
