@@ -19,7 +19,7 @@ from eval.results.retrieved import Retrieved
 from eval.scoring.estimates import FEWEST_UNITS, Correlation
 
 if TYPE_CHECKING:
-    from eval.results.fine_tuned import FineTuned
+    from eval.probes.fine_tuned import FineTuned
 
 FEWEST = 3  # encoders: through two points there is always a line
 ROUNDING = 1e-9  # means of one number over some seeds and over others differ by so much less

@@ -9,9 +9,9 @@ from command_line.errors import InputError
 from command_line.measurements import EXAMPLES, Measured, numbers, write_examples, write_rows
 from embeddings.finetuning.settings import setting
 from eval.measurements import Measurements
+from eval.probes.fine_tuned import fine_tuned
 from eval.report import write_report
 from eval.results.files import read_result
-from eval.results.fine_tuned import fine_tuned
 from eval.results.result_set import ResultSet
 
 
