@@ -90,8 +90,8 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
     Raises:
         InputError: no encoder learned from one language alone, or retrieval is not that of the encoders.
     """
+    from eval.derived.fine_tuned import fine_tuned
     from eval.measurements import Measurements  # with pandas: not before it is needed
-    from eval.probes.fine_tuned import fine_tuned
 
     results = ResultSet.load(files, [FINETUNING]).probed(FINETUNING)
     tuned = fine_tuned(Measurements.of(results, allow_unlike=True))

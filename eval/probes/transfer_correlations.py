@@ -13,13 +13,13 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.measurements import high, low, numbers
 from data_prep.languages import usual_names
+from eval.derived.retrieved import Retrieved
 from eval.probes.transfer_indexes import LEVEL, Transfer
 from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.retrieved import Retrieved
 from eval.scoring.estimates import FEWEST_UNITS, Correlation
 
 if TYPE_CHECKING:
-    from eval.probes.fine_tuned import FineTuned
+    from eval.derived.fine_tuned import FineTuned
 
 FEWEST = 3  # encoders: through two points there is always a line
 ROUNDING = 1e-9  # means of one number over some seeds and over others differ by so much less

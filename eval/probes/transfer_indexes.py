@@ -16,7 +16,7 @@ from command_line.measurements import high, low, numbers
 from eval.scoring.estimates import difference
 
 if TYPE_CHECKING:
-    from eval.probes.fine_tuned import FineTuned
+    from eval.derived.fine_tuned import FineTuned
 
 LEVEL = 0.05
 ALL, EACH = "all", "each"  # languages are learned in one training, or in one each

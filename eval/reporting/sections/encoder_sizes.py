@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import fmean
 
 from command_line.measurements import read_rows
+from eval.derived.retrieved import COSINE, Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import COSINE, Retrieved
 from eval.results.systems import MeanStd
 
 SEED = re.compile(r"-seed\d+$")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from embeddings.averages import FROM, TO
+from eval.derived.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.reporting.exhibits import (
     Cell,
     Figure,
@@ -19,7 +20,6 @@ from eval.reporting.exhibits import (
 from eval.reporting.plots import heatmap, horizontal_bars, scatter
 from eval.reporting.sections.retrieval_layers import by_layer
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.results.systems import System
 from eval.scoring.compared_retrieval import depends_on, hits_of
 from eval.scoring.significance import interval_of_mean

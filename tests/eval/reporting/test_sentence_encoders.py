@@ -8,6 +8,7 @@ import pytest
 from command_line.errors import InputError
 from command_line.measurements import EXAMPLES, Measured, numbers, write_examples, write_rows
 from embeddings.finetuning.settings import setting
+from eval.derived.fine_tuned import fine_tuned
 from eval.measurements import Measurements
 from eval.probes.fine_tuned import fine_tuned
 from eval.report import write_report

@@ -1,0 +1,1 @@
+"""What several sections and probes ask of the rows of one kind."""
