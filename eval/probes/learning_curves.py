@@ -16,6 +16,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
+from eval.derived.training_curves import ACCURACY
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
@@ -24,7 +25,6 @@ from eval.results.system_pairs import check_equal
 from eval.results.systems import Run, check_one_training
 
 KIND = "learning-curves"
-ACCURACY = "accuracy"  # of layer-wise language recognition
 LLR_FILE = "llr.json"
 # Of the field "training".
 RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr", "batch_size")

@@ -10,7 +10,6 @@ from command_line.measurements import EXAMPLES, Measured, numbers, write_example
 from embeddings.finetuning.settings import setting
 from eval.derived.fine_tuned import fine_tuned
 from eval.measurements import Measurements
-from eval.probes.fine_tuned import fine_tuned
 from eval.report import write_report
 from eval.results.files import read_result
 from eval.results.result_set import ResultSet

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from eval.probes.learning_curves import ACCURACY
+ACCURACY = "accuracy"  # of layer-wise language recognition, among the rows of learning curves
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections import defaultdict
 import numpy as np
 
 from command_line.measurements import Measured, numbers
-from eval.probes.training_curves import Training, trainings_in
+from eval.derived.training_curves import Training, trainings_in
 from eval.scoring.significance import holm
 
 FEWEST = 3  # points: through two there is always a line
