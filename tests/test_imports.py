@@ -22,8 +22,8 @@ FOLDERS = (
 ROOMS = (  # of eval, from below; those of one line do not know each other
     ("eval.results",),
     ("eval.measurements",),
-    ("eval.derived",),
     ("eval.translation", "eval.scoring"),
+    ("eval.derived",),
     ("eval.reporting",),
     ("eval.probes",),
 )

@@ -1,1 +1,1 @@
-"""What several sections and probes ask of the rows of one kind."""
+"""Rows that are computed from those of several runs, and what several rooms ask of the rows of one kind."""
