@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.measurements import EXAMPLES, Measured, write_examples, write_lines, write_rows
 from command_line.option_classes import by_name
@@ -13,28 +12,12 @@ from command_line.provenance import checksums, command_typed
 FORMAT = 1
 
 
-def add_output_arguments(parser, kind: str, besides: str = "") -> None:
-    """`--output` and `--force`.
-
-    Args:
-        besides: what else is written, for the help.
-    """
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=types.output_folder,
-        metavar="DIR",
-        help=f"folder for {kind}.json{besides}",
-    )
-    parser.add_argument("--force", action="store_true", help="do again what is done")
-
-
 def write_result(
     program: str,
     kind: str,
     options,
     inputs: Iterable[Path],
-    measure: Callable[[], dict | Measured],
+    measure: Callable[[], Measured],
     output,
     force: bool = False,
     beside: Callable[[Path, dict], list[Path]] = lambda file, record: [],
@@ -59,24 +42,22 @@ def write_result(
         return
     measured = measure()
     stamp.begin()
-    files = [file]
-    if isinstance(measured, Measured):
-        files.append(file.with_suffix(".csv"))
-        sums = {"rows_sha256": write_rows(files[1], measured.rows)}
-        if measured.lines:
-            files.append(file.with_suffix(".npz"))
-            sums["lines_sha256"] = write_lines(files[-1], measured.lines)
-        examples = file.with_suffix(EXAMPLES)
-        if measured.examples:
-            files.append(examples)
-            write_examples(examples, measured.examples)
-        else:
-            examples.unlink(missing_ok=True)
-        measured = measured.record | sums
+    files = [file, file.with_suffix(".csv")]
+    sums = {"rows_sha256": write_rows(files[1], measured.rows)}
+    if measured.lines:
+        files.append(file.with_suffix(".npz"))
+        sums["lines_sha256"] = write_lines(files[-1], measured.lines)
+    examples = file.with_suffix(EXAMPLES)
+    if measured.examples:
+        files.append(examples)
+        write_examples(examples, measured.examples)
+    else:
+        examples.unlink(missing_ok=True)
     record = {
         "format": FORMAT,
         "kind": kind,
-        **measured,
+        **measured.record,
+        **sums,
         "inputs": checksums(inputs),
         "command": command_typed(program),
     }

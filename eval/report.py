@@ -18,7 +18,7 @@ from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.pages import html, markdown
-from eval.reporting.shown import add_unlike_argument, kinds, sections_of
+from eval.reporting.shown import UNLIKE, kinds, sections_of
 from eval.results.result_set import ResultSet
 
 FILES = "files.txt"  # the tables and plots of a report: those that the next one does not write are removed
@@ -58,7 +58,7 @@ def add_arguments(parser) -> None:
         help="published numbers of sentence encoders to show beside: rows as those of"
         " recipes/distillation/reference.csv",
     )
-    add_unlike_argument(parser)
+    parser.add_argument("--allow-unlike", action="store_true", help=UNLIKE)
 
 
 def main(args) -> None:

@@ -14,7 +14,7 @@ from command_line.progress import progress
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 from eval.results.files import split_direction
 from eval.results.scores import Translation
 from eval.results.systems import ENCODED_WITH
@@ -38,14 +38,14 @@ class Options:
 def add_arguments(parser) -> None:
     add_folder_arguments(parser)
     add_options(parser, EncoderOptions)
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = [*paths_of(translated), *options.encoder.files(args.output)]
-    publish(KIND, options, inputs, lambda: measure(options, translated), args)
+    publish(KIND, options, inputs, lambda: measure(options, translated), written(args))
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

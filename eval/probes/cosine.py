@@ -12,19 +12,19 @@ from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from data_prep.formats.vectors import normalized
 from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 
 KIND = "cosine"
 
 
 def add_arguments(parser) -> None:
     add_store_arguments(parser)
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(StoreOptions, args)
-    publish(KIND, options, index_files(options.states), lambda: measure(options), args)
+    publish(KIND, options, index_files(options.states), lambda: measure(options), written(args))
 
 
 def measure(options: StoreOptions) -> Measured:

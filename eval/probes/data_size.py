@@ -22,7 +22,7 @@ from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
 from eval.results.systems import System
@@ -85,7 +85,7 @@ def add_arguments(parser) -> None:
         help="show the pairs of all test sets as those of one, of this name, for --of languages (Figure 2:"
         " New-Tatoeba with English and without)",
     )
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
@@ -99,7 +99,7 @@ def main(args) -> None:
         options,
         [*files, options.sizes],
         lambda: measure(options, files, args.allow_unlike),
-        args,
+        written(args),
     )
 
 

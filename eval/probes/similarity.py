@@ -22,7 +22,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import OUTPUT, StoreOptions, add_store_arguments, index_files, layerwise
 from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 
 KIND = "similarity"
 
@@ -54,12 +54,12 @@ def add_arguments(parser) -> None:
         default=PERMUTATIONS,
         help="orders of sentences that chance is measured with",
     )
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    publish(KIND, options, index_files(options.states), lambda: measure(options), args)
+    publish(KIND, options, index_files(options.states), lambda: measure(options), written(args))
 
 
 def measure(options: Options) -> Measured:

@@ -26,7 +26,7 @@ class LogOptions:
     dataset: str
 
 
-def add_log_arguments(parser, kind: str) -> None:
+def add_log_arguments(parser) -> None:
     parser.add_argument(
         "logs",
         nargs="+",
@@ -35,7 +35,7 @@ def add_log_arguments(parser, kind: str) -> None:
         help="log of a training",
     )
     parser.add_argument("--dataset", required=True, type=types.text, help="name of the data in tables")
-    add_output_arguments(parser, kind)
+    add_output_arguments(parser)
 
 
 def measure_logs(options: LogOptions, measure: Callable[[Path], tuple[dict, list[dict]]]) -> Measured:

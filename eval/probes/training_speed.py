@@ -19,7 +19,7 @@ from eval.probes.training_logs import (
     measure_logs,
     updates_and_seconds,
 )
-from eval.reporting.result_file import publish
+from eval.reporting.result_file import publish, written
 
 KIND = "training-speed"
 OUTLIERS = 0.25  # share of the reports, at either end, that are left out
@@ -27,12 +27,12 @@ SECONDS = "seconds_per_1000_updates"
 
 
 def add_arguments(parser) -> None:
-    add_log_arguments(parser, KIND)
+    add_log_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    publish(KIND, options, log_files(options), lambda: measure(options), args)
+    publish(KIND, options, log_files(options), lambda: measure(options), written(args))
 
 
 def measure(options: LogOptions) -> Measured:

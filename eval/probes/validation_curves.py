@@ -18,19 +18,19 @@ from eval.probes.training_logs import (
     measure_logs,
     validations,
 )
-from eval.reporting.result_file import publish
+from eval.reporting.result_file import publish, written
 
 KIND = "validation-curves"
 METRICS = ("nmt_loss", "loss")
 
 
 def add_arguments(parser) -> None:
-    add_log_arguments(parser, KIND)
+    add_log_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    publish(KIND, options, log_files(options), lambda: measure_logs(options, measure), args)
+    publish(KIND, options, log_files(options), lambda: measure_logs(options, measure), written(args))
 
 
 def measure(log: Path) -> tuple[dict, list[dict]]:

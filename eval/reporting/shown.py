@@ -11,6 +11,7 @@ from eval.reporting.exhibits import Section
 from eval.results.result_set import ResultSet
 
 NO_SETTINGS = ("view", "where", "of")  # of a view: the others in its entry are
+UNLIKE = "show systems on one dataset together that have other sentences or were measured in other ways"
 DECLARED = Path(__file__).parents[1] / "report.toml"
 
 
@@ -64,11 +65,3 @@ def _named(function: str) -> Callable:
     """A function by its module and name, with a colon in between."""
     module, _, name = function.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-def add_unlike_argument(parser) -> None:
-    parser.add_argument(
-        "--allow-unlike",
-        action="store_true",
-        help="show systems on one dataset together that have other sentences or were measured in other ways",
-    )

@@ -61,7 +61,7 @@ from pathlib import Path
 from command_line import options as types
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 
 KIND = "log-length"
 
@@ -73,12 +73,12 @@ class LengthOptions:
 
 def add_arguments(parser) -> None:
     parser.add_argument("logs", nargs="+", type=types.path, help="logs of trainings")
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), args)
+    publish(KIND, options, options.logs, lambda: measure(options), written(args))
 
 
 def measure(options: LengthOptions) -> Measured:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish
+from eval.reporting.result_file import add_output_arguments, publish, written
 
 KIND = "census"
 
@@ -32,12 +32,12 @@ class Options:
 
 def add_arguments(parser) -> None:
     parser.add_argument("--number", type=types.natural, required=True, help="of inhabitants")
-    add_output_arguments(parser, KIND)
+    add_output_arguments(parser)
 
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    publish(KIND, options, [], lambda: measure(options), args)
+    publish(KIND, options, [], lambda: measure(options), written(args))
 
 
 def measure(options: Options) -> Measured:
