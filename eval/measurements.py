@@ -87,14 +87,20 @@ class Measurements:
             it.
         """
         rows, means = self.rows[self.rows.measure == measure], {}
+        rows_by_system = dict(iter(rows.groupby("system")))
         for system in self.systems:
+            if system.name not in rows_by_system:
+                continue
             spread = [*over] if len(system.runs) > 1 else [*dict.fromkeys([*over, "repeat"])]
-            each = rows[rows.system == system.name].groupby([*by, *spread], dropna=False, sort=False)
-            found = each.value.mean().mul(scale).reset_index().assign(system=system.name)
+            each = rows_by_system[system.name].groupby([*by, *spread], dropna=False, sort=False)
+            found = each.value.mean().mul(scale).reset_index()[[*by, "run", "value"]]
+            values_by_place: dict[tuple, list[tuple[int, float]]] = {}
+            for *place, run, value in found.itertuples(index=False, name=None):
+                values_by_place.setdefault((system.name, *place), []).append((run, value))
             means |= {
-                key: MeanStd.of(group.value)
-                for key, group in found.groupby(["system", *by], dropna=False, sort=False)
-                if group.run.nunique() == len(system.runs)
+                place: MeanStd.of(value for _, value in values)
+                for place, values in values_by_place.items()
+                if len({run for run, _ in values}) == len(system.runs)
             }
         return means
 
@@ -169,7 +175,8 @@ def check_alike(
     remedy: str,
     further: Sequence[str] = (),
 ) -> None:
-    """Two runs are of the same lines of the same directions, and were measured in the same way.
+    """Two runs are of the same lines of the same directions, and were measured in the same way. What was
+    translated through a pivot may lack directions: those from the pivot and into it.
 
     Args:
         further: fields of runs that are the same, too.
@@ -181,8 +188,11 @@ def check_alike(
         (_directions(expected), _directions(rows)),
         (_ways(first, further), _ways(run, further)),
     )
+    measured = [*directions[0], *directions[1]]
+    if first.record.get("pivot") or run.record.get("pivot"):
+        measured = [name for name in directions[0] if name in directions[1]]
     known = ways[0].keys() & ways[1].keys()
-    for sides, names in ((directions, [*directions[0], *directions[1]]), (ways, sorted(known))):
+    for sides, names in ((directions, measured), (ways, sorted(known))):
         for name in names:
             wanted, found = (side.get(name, "none") for side in sides)
             if found != wanted:
