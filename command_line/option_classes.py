@@ -26,7 +26,11 @@ TYPES = {Path: types.path, str: types.text, int: types.positive}  # of fields th
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Options of which at most one may be given; with `required`, exactly one."""
+    """Options of which at most one may be given; with `required`, exactly one.
+
+    Attributes:
+        name: tells them from others of the command.
+    """
 
     name: str
     required: bool = False

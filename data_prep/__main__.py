@@ -30,6 +30,10 @@ STEPS = {
         "data_prep.new_tatoeba",
         "draw a test set of sentence retrieval from the Tatoeba Challenge (OneAligner)",
     ),
+    "xnli-manual": (
+        "data_prep.xnli_manual",
+        "cut the human translations of XNLI into training, validation and test set",
+    ),
     "tokenize": (
         "data_prep.tokenize",
         "split lines into words: by Unicode, Moses, jieba, MeCab, Juman++ or not at all, per language",

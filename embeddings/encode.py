@@ -139,9 +139,9 @@ def encode_texts(job: Encoding) -> None:
         inputs = [path, *job.encoder.files(job.output)]
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), by_name(job), inputs)
         if not stamp.is_current(job.force):
-            encode_file(job, load(), path, output, stamp, continued=not job.force)
+            encode_file(job, load(), path, output, stamp)
         if job.token_states:
-            encode_states(job, load, path, output, job.force)
+            encode_states(job, load, path, output)
         print(output)
 
 
@@ -161,14 +161,11 @@ def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def encode_file(
-    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, stamp: Stamp, continued: bool = True
-) -> None:
-    """Encode one text.
+def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, stamp: Stamp) -> None:
+    """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning.
 
     Args:
         stamp: describes the work, for which a journal is kept.
-        continued: take what is in the journal of a run that was killed.
 
     Raises:
         InputError: the text is empty, not UTF-8 or damaged, or a line has a vector that is NaN, infinite, or
@@ -182,8 +179,9 @@ def encode_file(
     stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     numbers = Numbers(job.dtype, encoder.width)
-    with Journal(output.with_name(f".{output.name}.journal.jsonl"), stamp.work, keep=continued) as journal:
-        if not continued:
+    journal_path = output.with_name(f".{output.name}.journal.jsonl")
+    with Journal(journal_path, stamp.work, keep=not job.force) as journal:
+        if job.force:
             unfinished.unlink(missing_ok=True)
         vectors = create_vectors(unfinished, lines, numbers)
         store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))

@@ -21,7 +21,7 @@ from embeddings.windows import windows
 WINDOW = 1_024  # lines, of which all states are in memory
 
 
-def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: Path, force: bool) -> None:
+def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: Path) -> None:
     """Store the states of a text, unless they are there.
 
     Args:
@@ -36,7 +36,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     settings = {name: value for name, value in by_name(job).items() if name != "normalize"}
     mark = output.with_name(f".{output.stem}.states.done")
     stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
-    if stamp.is_current(force):
+    if stamp.is_current(job.force):
         return
     encoder, language = load(), job.language or language_in_name(path)
     record = {

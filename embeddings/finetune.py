@@ -7,13 +7,15 @@ Cross-lingual?" (3, 4); `transfer` compares what was found. Defaults of a task a
 
 The checkpoint that is best in validation, of the task (--valid) or of sentence retrieval (--valid-parallel,
 3.2 of the second paper), becomes DIR/model, a folder of transformers. DIR/finetuning.json has
-what every checkpoint reached in validation, and the best one in the test. A training that was killed goes on;
-with other --test files the same model is tested again.
+what every checkpoint reached in validation, and DIR/finetuning.csv what the best one reached in the test. A
+training that was killed goes on; with other --test files the same model is tested again.
 """
 
+from itertools import chain
 from pathlib import Path
 
 from command_line.completion import Stamp
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import by_name
 from command_line.provenance import versions
 from command_line.records import read_json
@@ -28,6 +30,7 @@ from embeddings.finetuning.options import (
     Training,
     files_of,
 )
+from embeddings.finetuning.settings import setting
 from embeddings.finetuning.task import Examples, read_files
 from embeddings.parallel_validation import texts_of
 from embeddings.test_sets import read_sides
@@ -83,15 +86,16 @@ def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
     }
 
 
-def measure(job: Finetuning, folder: Path, tests: list) -> dict:
-    """The record of a fine-tuned encoder: what it gets right in every language."""
+def measure(job: Finetuning, folder: Path, tests: list) -> Measured:
+    """What a fine-tuned encoder gets right in every language, in per cent."""
     from embeddings.finetuning.training import tested
 
     training = job.training
-    results = tested(training, folder / MODEL, tests)
+    found = tested(training, folder / MODEL, tests)["languages"]
     learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
+        "variant": f", {setting(training.languages, list(found), bool(training.code_switching))}",
         "dataset": job.dataset or training.what.corpus,
         "task": training.task,
         "measure": training.what.measures[0],
@@ -99,7 +103,6 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "train_examples": learned_from["examples"],
         "code_switching": bool(training.code_switching),
         "hyperparameters": training.settings,
-        **results,
     }
     encoder = {
         "name": job.encoder,
@@ -107,4 +110,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> dict:
         "model": str(training.model),
         "weights": checksums_of(training.model),
     }
-    return {"encoder": encoder, "runs": [run], "training": learned_from}
+    measured = Measured(about={"encoder": encoder, "training": learned_from})
+    rows = [numbers(values, direction=language, part=training.task) for language, values in found.items()]
+    measured.add(run, chain.from_iterable(rows))
+    return measured

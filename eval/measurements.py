@@ -1,5 +1,6 @@
 """Queries of rows: the numbers of several result files in one table, and their means over runs."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,6 @@ MEASURED_ALIKE = (  # fields of runs on one dataset
     *("split", "train_split", "train_sentences", "texts", "only_words"),
     *("alignments", "batch_tokens", "encoder"),
 )
-SEARCHED_ALIKE = ("search", "length_candidates")  # fields of runs of one system
 ONE_SYSTEM = "runs of one name must differ in their seed only"
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 
@@ -51,8 +51,7 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
             table = _rows_of(files[path], run, len(tables))
-            of_system = seen.setdefault((run.dataset, run.name), (run, table))
-            check_alike(*of_system, run, table, ONE_SYSTEM, SEARCHED_ALIKE)
+            check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
             if not allow_unlike:
                 check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
@@ -72,37 +71,33 @@ class Measurements:
         }
 
     def means(
-        self, measure: str, by: Sequence[str] = (), over: Sequence[str] = ("run",), scale: float = 1.0
+        self, measure: str, by: Sequence[str] = (), repeats: bool = False, scale: float = 1.0
     ) -> dict[tuple, MeanStd]:
         """Mean and deviation over the runs of a system, each the mean over all that `by` does not
         name; where there is one run, the deviation is that of its repetitions.
 
         Args:
             by: columns, in the order of the keys behind the name of the system.
-            over: what the deviation is of: runs, or each repetition of each run.
+            repeats: the deviation is that of each repetition of each run.
             scale: of the numbers.
 
         Returns:
             (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
             it.
         """
-        rows, means = self.rows[self.rows.measure == measure], {}
-        rows_by_system = dict(iter(rows.groupby("system")))
-        for system in self.systems:
-            if system.name not in rows_by_system:
-                continue
-            spread = [*over] if len(system.runs) > 1 else [*dict.fromkeys([*over, "repeat"])]
-            each = rows_by_system[system.name].groupby([*by, *spread], dropna=False, sort=False)
-            found = each.value.mean().mul(scale).reset_index()[[*by, "run", "value"]]
-            values_by_place: dict[tuple, list[tuple[int, float]]] = {}
-            for *place, run, value in found.itertuples(index=False, name=None):
-                values_by_place.setdefault((system.name, *place), []).append((run, value))
-            means |= {
-                place: MeanStd.of(value for _, value in values)
-                for place, values in values_by_place.items()
-                if len({run for run, _ in values}) == len(system.runs)
-            }
-        return means
+        runs = {system.name: len(system.runs) for system in self.systems}
+        rows = self.rows[self.rows.measure == measure]
+        if not repeats:
+            rows = rows.assign(repeat=rows["repeat"].where(rows.system.map(runs) == 1))
+        key = ["system", *by]
+        each = rows.groupby([*key, "run", "repeat"], dropna=False, sort=False).value.mean().mul(scale)
+        of_keys = each.reset_index().groupby(key, dropna=False, sort=False)
+        found = of_keys.agg(mean=("value", "mean"), std=("value", "std"), runs=("run", "nunique"))
+        return {
+            tuple(place): MeanStd(mean, None if math.isnan(std) else std)
+            for *place, mean, std, measured in found.reset_index().itertuples(index=False, name=None)
+            if measured == runs[place[0]]
+        }
 
     def values(self, column: str, measure: str | None = None) -> list:
         """What a column of names holds, in the order of first appearance."""
@@ -167,26 +162,16 @@ def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def check_alike(
-    first: Run,
-    expected: pd.DataFrame,
-    run: Run,
-    rows: pd.DataFrame,
-    remedy: str,
-    further: Sequence[str] = (),
-) -> None:
+def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
     """Two runs are of the same lines of the same directions, and were measured in the same way. What was
     translated through a pivot may lack directions: those from the pivot and into it.
-
-    Args:
-        further: fields of runs that are the same, too.
 
     Raises:
         InputError: they are not; names both files.
     """
     directions, ways = (
         (_directions(expected), _directions(rows)),
-        (_ways(first, further), _ways(run, further)),
+        (_ways(first), _ways(run)),
     )
     measured = [*directions[0], *directions[1]]
     if first.record.get("pivot") or run.record.get("pivot"):
@@ -208,10 +193,10 @@ def _directions(rows: pd.DataFrame) -> dict[str, float | str]:
     return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
 
 
-def _ways(run: Run, further: Sequence[str]) -> dict:
+def _ways(run: Run) -> dict:
     """How a run was measured, as far as it says so, each thing by itself."""
     ways = {}
-    for name in (*MEASURED_ALIKE, *further):
+    for name in MEASURED_ALIKE:
         value = run.record.get(name)
         entries = value.items() if isinstance(value, dict) else [(None, value)]
         ways |= {

@@ -65,16 +65,16 @@ def main(job: Extraction) -> None:
     stamp = Stamp(job.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
     if not stamp.is_current(job.force):
         job.model.warn_of_unknown(texts, f"{job.split} set in {job.data / 'text'}")
-        extract(job, texts, job.output, stamp)
+        extract(job, texts, stamp)
 
 
-def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: Stamp) -> None:
+def extract(job: Extraction, texts: dict[Direction, Path], stamp: Stamp) -> None:
     """Load, read, store."""
     started = time.monotonic()
     check_positions(job.model.weights, job.max_input, f"--max-input {job.max_input}")
     model, tokenizer = job.model.load()
     stamp.begin()
-    for path in store_files(output):  # of an earlier extraction
+    for path in store_files(job.output):  # of an earlier extraction
         path.unlink()
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
     sentences = with_words(lines, f"{job.data / 'text'}: {job.split} set")
@@ -90,7 +90,7 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
     work = (
         count
         for direction, own in tokens.items()
-        for count in store(job, model, own, output / part_name(job.split, direction))
+        for count in store(job, model, own, job.output / part_name(job.split, direction))
     )
     for _ in progress(work, total, "states", "sentence", size=int):
         pass
@@ -104,13 +104,11 @@ def extract(job: Extraction, texts: dict[Direction, Path], output: Path, stamp: 
         for direction, own in tokens.items()
     }
     layers = layer_names(model.config.num_hidden_layers)
-    write_index(output, describe(job, output, layers, directions, time.monotonic() - started))
-    stamp.finish(store_files(output))
+    write_index(job.output, describe(job, layers, directions, time.monotonic() - started))
+    stamp.finish(store_files(job.output))
 
 
-def describe(
-    job: Extraction, output: Path, layers: list[str], directions: dict[str, dict], seconds: float
-) -> dict:
+def describe(job: Extraction, layers: list[str], directions: dict[str, dict], seconds: float) -> dict:
     """What the folder's index says.
 
     Args:
@@ -118,7 +116,7 @@ def describe(
     """
     return {
         **job.model.provenance(DEFAULT),
-        "data": {"path": path_in_record(job.data, output)},
+        "data": {"path": path_in_record(job.data, job.output)},
         "dataset": job.dataset or job.data.resolve().name,
         "max_lines": job.max_lines,
         "supervised": [format_direction(one) for one in sorted(job.model.taught())],

@@ -36,7 +36,7 @@ STATES = ("stage-*", f"{STATE}/stage-*/rate-*/{VALIDATION}", f"{STATE}/stage-*/r
 
 def main(job: Tuning) -> None:
     check_model(job.model)
-    check_output(job, job.output)
+    check_output(job)
     instructions = Instructions.load(job.instructions)
     stages = [
         [{task: instructions.paths(split, [task]) for task in tasks} for split in ("train", "valid")]
@@ -64,17 +64,17 @@ def main(job: Tuning) -> None:
     print(job.output)
 
 
-def check_output(job: Tuning, folder: Path) -> None:
+def check_output(job: Tuning) -> None:
     """Refuse to write where something is read.
 
     Raises:
         InputError: the output is a folder that is read; or the model is a stage in it, which a new
             tuning removes.
     """
-    check_other_folder(folder, [job.model, *job.instructions])
-    if any(job.model.resolve().is_relative_to(old.resolve()) for old in folder.glob("stage-*")):
+    check_other_folder(job.output, [job.model, *job.instructions])
+    if any(job.model.resolve().is_relative_to(old.resolve()) for old in job.output.glob("stage-*")):
         raise InputError(
-            f"--output {folder}: has --model {job.model} in it, which a new tuning removes; give another"
+            f"--output {job.output}: has --model {job.model} in it, which a new tuning removes; give another"
         )
 
 

@@ -57,7 +57,7 @@ def numbers(experiment: str, folder: Path, measures: dict[str, Measure]) -> Iter
             if measure.file and (file := folder / measure.file.format(model=training.name)).is_file():
                 yield *where, key, number(file, measure, where[2])
         if (training / LOG).is_file():
-            took = cost.measure(training / LOG)
+            took = cost.taken(training / LOG)
             yield from ((*where, key, took[key]) for key in COST if took[key] is not None)
 
 

@@ -23,6 +23,7 @@ ROOMS = (  # of eval, from below; those of one line do not know each other
     ("eval.results",),
     ("eval.measurements",),
     ("eval.translation", "eval.scoring"),
+    ("eval.derived",),
     ("eval.reporting",),
     ("eval.probes",),
 )

@@ -101,7 +101,7 @@ def required_dictionary(path: Path) -> Path:
     return path
 
 
-def load_dictionary(path: Path):
+def load_dictionary(path: Path | str):
     """fairseq's Dictionary.
 
     Raises:
@@ -109,6 +109,7 @@ def load_dictionary(path: Path):
     """
     from fairseq.data import Dictionary
 
+    path = Path(path)
     required_dictionary(path)
     try:
         path.read_text(encoding="utf-8")  # fairseq's own complaint about it is of no particular kind

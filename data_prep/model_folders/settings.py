@@ -27,6 +27,7 @@ GENERATION = "generation_config.json"
 SPECIAL_TOKENS, ADDED_TOKENS = "special_tokens_map.json", "added_tokens.json"
 VERSION = re.compile(r"\d+(\.\w+)*")
 ATTENTION_FIELDS = ("attn_implementation", "attention_implementation")
+SIZES = ("vocab_size", "max_position_embeddings")
 LABELS = ("id2label", "label2id")  # whose texts are nobody's paths
 ORIGIN = (
     "name_or_path",
@@ -35,9 +36,10 @@ ORIGIN = (
     "chat_template",
 )  # read by nobody here
 TOKEN = AnyOf(str, {"content": str})
+LANGUAGES = ("src_lang", "tgt_lang", "source_lang", "target_lang")
 TEXTS = (  # of tokenizers, beside their tokens
-    "padding_side", "truncation_side", "model_input_names", "src_lang", "tgt_lang", "source_lang",
-    "target_lang", "language_codes", "errors", "wordpieces_prefix", "never_split", "tokenizer_class",
+    "padding_side", "truncation_side", "model_input_names", *LANGUAGES, "language_codes", "errors",
+    "wordpieces_prefix", "never_split", "tokenizer_class",
 )  # fmt: skip
 
 
@@ -56,7 +58,7 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
     path, content = folder.path / place / CONFIGURATION, folder.read(place + CONFIGURATION)
     if content is None:
         return None
-    check(content, {}, path)
+    check(content, dict.fromkeys(SIZES, Optional(int)), path)
     refuse_code(content, path)
     kind = content.get("model_type")
     if not isinstance(kind, str) or kind not in MODEL_TYPES:
@@ -167,7 +169,7 @@ def _check_tokenizer_field(name: str, value, path) -> None:
         check(value, Optional([TOKEN]), path, name)
     elif name.endswith("_token"):
         check(value, AnyOf(bool, Optional(TOKEN)), path, name)  # add_bos_token is true or false
-    elif name in ("padding_side", "truncation_side"):
+    elif name in ("padding_side", "truncation_side", *LANGUAGES):
         check(value, Optional(str), path, name)
 
 

@@ -67,9 +67,7 @@ def size_of_transformers(model) -> EncoderSize:
 
 def size_of_modules(model) -> EncoderSize:
     """The size of a model of `sentence-transformers`: of its encoder and what is above it."""
-    inner = getattr(model[0], "auto_model", None)
-    if inner is None or not hasattr(inner, "config"):
-        return size_of(model.named_parameters())
+    inner = model[0].auto_model
     above = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in inner.parameters())
     size = size_of_transformers(inner)
     return replace(size, parameters=size.parameters + above)

@@ -18,13 +18,13 @@ from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from data_prep.languages import same_language
 from embeddings.averages import FROM, TO
+from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.retrieved import Retrieved
 from eval.results.systems import System
 
 KIND = "data-size"

@@ -12,30 +12,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
+from eval.derived.training_curves import ACCURACY
 from eval.reporting.result_file import add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
 from eval.results.system_pairs import check_equal
 from eval.results.systems import Run, check_one_training
-from eval.scoring.significance import holm
 
 KIND = "learning-curves"
-ACCURACY = "accuracy"  # of layer-wise language recognition
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr")
-RECOGNIZED_WITH += ("batch_size",)
-FEWEST = 3  # points: through two there is always a line
+RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr", "batch_size")
 KINDS = ("zero-shot", "supervised")
 MEASURES = ("bleu", "off_target")
-POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each system"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +63,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
-    recognized = [result_file(path, LLR_FILE) for path in options.llr]
-    inputs += [*recognized, *(file.with_suffix(".csv") for file in recognized)]
+    inputs += [result_file(path, LLR_FILE) for path in options.llr]
     publish(KIND, options, inputs, lambda: measure(options), args)
 
 
@@ -180,122 +173,3 @@ def curves(checkpoints: dict[int, Scores], recognized: dict[str, tuple[Path, dic
             place = {"kind": "zero-shot", "part": question, "layer": layer, "update": update}
             rows += numbers({ACCURACY: accuracy}, **place)
     return rows
-
-
-# --- derived of the curves of all files
-
-
-@dataclass(frozen=True)
-class Training:
-    """The curves of one training, over its updates in order; None where there is no number.
-
-    Attributes:
-        scores: kind of directions and measure -> curve.
-        accuracy: question and layer -> curve of layer-wise language recognition in zero-shot directions.
-    """
-
-    system: str
-    seed: int | None
-    dataset: str
-    updates: list[int]
-    scores: dict[tuple[str, str], list[float | None]]
-    accuracy: dict[tuple[str, str], list[float | None]]
-
-
-def trainings_in(measured) -> list[Training]:
-    """The curves that the rows of learning curves (`Measurements`) hold."""
-    return [_training(rows) for _, rows in measured.rows.groupby("run", sort=False)]
-
-
-def _training(rows) -> Training:
-    updates = sorted(rows["update"].unique())
-
-    def by_place(chosen, *columns: str) -> dict:
-        return {
-            place: [dict(zip(curve["update"], curve.value, strict=True)).get(update) for update in updates]
-            for place, curve in chosen.groupby([*columns])
-        }
-
-    recognized = rows.measure == ACCURACY
-    first = rows.iloc[0]
-    return Training(
-        system=first.system,
-        seed=first.seed if first.seed == first.seed else None,  # not NaN
-        dataset=first.dataset,
-        updates=[int(update) for update in updates],
-        scores=by_place(rows[~recognized], "kind", "measure"),
-        accuracy=by_place(rows[recognized], "part", "layer"),
-    )
-
-
-def llr_and_bleu(measured) -> Measured:
-    """The correlations of all curves (`Measurements`): a run for each choice of points on each dataset."""
-    rows: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for one in correlations(trainings_in(measured)):
-        of = {"n": one["n"], "r": one["r"], "p_value": one["p_value"]}
-        rows[one["dataset"], one["points"]] += numbers(of, part=one["question"], layer=one["layer"])
-    derived = Measured()
-    for (dataset, which), of_points in rows.items():
-        derived.add({"system": {"name": POINTS[which]}, "dataset": dataset}, of_points)
-    return derived
-
-
-def correlations(trainings: list[Training]) -> list[dict]:
-    """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
-    same; p-values corrected by Holm over all.
-    """
-    found = []
-    for dataset in dict.fromkeys(one.dataset for one in trainings):
-        found += _correlations(dataset, [one for one in trainings if one.dataset == dataset])
-    tested = [one for one in found if one["p_value"] is not None]
-    for one, corrected in zip(tested, holm([one["p_value"] for one in tested]), strict=True):
-        one["p_value"] = corrected
-    return found
-
-
-def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
-    from scipy.stats import pearsonr
-
-    found = []
-    for question, layer in sorted({place for one in trainings for place in one.accuracy}):
-        every = [(one.system, points(one, question, layer)) for one in trainings]
-        chosen = {
-            "all": [pair for _, pairs in every for pair in pairs if None not in pair],
-            "last": last_of_systems(every),
-        }
-        for which, pairs in chosen.items():
-            columns = np.array(pairs, dtype=float).T
-            if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
-                result = pearsonr(*columns)
-                found.append(
-                    {
-                        "dataset": dataset,
-                        "question": question,
-                        "layer": layer,
-                        "points": which,
-                        "n": len(pairs),
-                        "r": float(result.statistic),
-                        "p_value": float(result.pvalue) if which == "last" else None,
-                    }
-                )
-    return found
-
-
-def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> list[tuple[float, float]]:
-    """The mean over its seeds of every system's last points.
-
-    Args:
-        trainings: name of the system, and points of one of its trainings. Where the last lacks a number, it
-            has none: an earlier one is of another time.
-    """
-    by_system: dict[str, list] = defaultdict(list)
-    for name, pairs in trainings:
-        by_system[name] += [pair for pair in pairs[-1:] if None not in pair]
-    return [tuple(np.mean(pairs, axis=0)) for pairs in by_system.values() if pairs]
-
-
-def points(training: Training, question: str, layer: str) -> list[tuple[float | None, float | None]]:
-    """(accuracy, zero-shot BLEU) of the checkpoints in their order; None for what is not known."""
-    unknown = [None] * len(training.updates)
-    accuracy = training.accuracy.get((question, layer), unknown)
-    return list(zip(accuracy, training.scores.get(("zero-shot", "bleu"), unknown), strict=True))

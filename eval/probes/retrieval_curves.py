@@ -57,8 +57,7 @@ def main(args) -> None:
     files = [result_file(path, "retrieval.json") for path in options.retrieval]
     trainings = checkpoints_of(files)
     logs = sorted({log_of(one) for checkpoints in trainings.values() for one in checkpoints.values()})
-    read = [*files, *(file.with_suffix(".csv") for file in files), *logs]
-    publish(KIND, options, read, lambda: measure(trainings), args)
+    publish(KIND, options, [*files, *logs], lambda: measure(trainings), args)
 
 
 def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:

@@ -1,7 +1,7 @@
 """The folder of hidden states that `python -m eval probe states` writes and the probes read.
 
     store = StateStore.open(folder)
-    part = store.encoder("test", ("de", "fr"))      # or store.decoder(…)
+    part = store.encoder("test", "de-fr")           # or store.decoder(…)
     part.states("L3")                               # memory-mapped, tokens x C
     part.mean_pooled("L6")                          # sentences x C
 
@@ -259,10 +259,12 @@ class StateStore:
         """The directions of a split, supervised and zero-shot, in alphabetical order."""
         return sorted(split_direction(text, self.folder / INDEX) for text in self._split(split))
 
-    def encoder(self, split: str, direction: Direction) -> StatePart:
+    def encoder(self, split: str, direction: Direction | str) -> StatePart:
+        """The encoder's states of a direction, `("de", "fr")` or `"de-fr"`."""
         return self._part(split, direction, "encoder")
 
-    def decoder(self, split: str, direction: Direction) -> StatePart:
+    def decoder(self, split: str, direction: Direction | str) -> StatePart:
+        """The decoder's states of a direction, `("de", "fr")` or `"de-fr"`."""
         return self._part(split, direction, "decoder")
 
     def text_sha256(self, split: str, direction: Direction) -> str | None:
@@ -287,7 +289,8 @@ class StateStore:
             raise InputError(f"{self.folder}: no states of the set {split!r}, it has: {', '.join(splits)}")
         return splits[split]
 
-    def _part(self, split: str, direction: Direction, side: str) -> StatePart:
+    def _part(self, split: str, direction: Direction | str, side: str) -> StatePart:
+        direction = split_direction(direction) if isinstance(direction, str) else direction
         name = self.part_name(split, direction, side)
         layers = self.encoder_layers if side == "encoder" else self.decoder_layers
         part = StatePart(self.folder / name, layers, self.record["tags"], self.record["eos"])

@@ -6,19 +6,30 @@ Cross-lingual?", Tables 3, 4 and 8).
 
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from command_line.errors import InputError
+from command_line.measurements import high, low, numbers
 from data_prep.languages import usual_names
-from eval.probes.transfer_indexes import LEVEL
-from eval.results.fine_tuned import FineTuned
+from eval.derived.retrieved import Retrieved
+from eval.probes.transfer_indexes import LEVEL, Transfer
 from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.retrieved import Retrieved
 from eval.scoring.estimates import FEWEST_UNITS, Correlation
+
+if TYPE_CHECKING:
+    from eval.derived.fine_tuned import FineTuned
 
 FEWEST = 3  # encoders: through two points there is always a line
 ROUNDING = 1e-9  # means of one number over some seeds and over others differ by so much less
+AVERAGE = "pearson_average"
+TITLES = {
+    "zero_shot": "zero-shot",
+    "translate_train": "translate-train",
+    "rate": "transfer rate",
+    "retrieval": "retrieval",
+}
 # Table 3, and Table 4.
 CORRELATED = (("retrieval", "zero_shot"), ("translate_train", "zero_shot"), ("retrieval", "rate"))
 
@@ -35,7 +46,7 @@ class Retrieval:
         InputError: results are of several test sets, or --retrieved-as names an encoder that is not there.
     """
 
-    def __init__(self, files: list[Path], names: dict[str, str], similarity: str, tuned: list[FineTuned]):
+    def __init__(self, files: list[Path], names: dict[str, str], similarity: str, tuned: "list[FineTuned]"):
         # Encoders may be tested in other languages.
         self.retrieved, *others = Retrieved.of(ResultSet.load(files, [RETRIEVAL], allow_unlike=True))
         self.systems = {system.name: system for system in self.retrieved.systems}
@@ -50,7 +61,7 @@ class Retrieval:
                 f" expected one of {', '.join(sorted(known))}"
             )
 
-    def of(self, one: FineTuned) -> dict[str, float]:
+    def of(self, one: "FineTuned") -> dict[str, float]:
         """Language -> P@1 in per cent of its pair with the source language, the mean of both directions and
         of seeds, for languages that have such a pair.
 
@@ -85,37 +96,32 @@ class Retrieval:
         return fmean(value.mean for value in values) if values else None
 
 
-def correlations(members: list[dict]) -> dict:
-    """Of the transfers of several encoders, by language and of averages; those of which nothing is known are
-    left out. A language that one encoder lacks, and a number that is the same for all, have none; averages
-    are compared where they are of the same languages.
+def correlations(members: list[Transfer]) -> list[tuple[dict, list[dict]]]:
+    """Of the transfers of several encoders, by language and of averages: the run and the rows of every pair
+    of quantities of which something is known. A language that one encoder lacks, and a number that is the
+    same for all, have none; averages are compared where they are of the same languages.
     """
-    shared = [name for name in members[0]["languages"] if all(name in one["languages"] for one in members)]
-    same = all(set(one["languages"]) == set(shared) for one in members)
-    found = {}
+    shared = [name for name in members[0].languages if all(name in one.languages for one in members)]
+    same = all(set(one.languages) == set(shared) for one in members)
+    found = []
     for pair in CORRELATED:
-        columns = {
-            language: [[_number(one["languages"][language], name) for one in members] for name in pair]
-            for language in shared
-        }
-        averages = [[_number(one["average"], name) for one in members] for name in pair]
-        of = {
-            "languages": {language: pearson(*values) for language, values in columns.items()},
-            "average": _with_interval(pearson(*averages), len(members)) if same else None,
-        }
-        if of["average"] or set(of["languages"].values()) - {None}:
-            found[f"{pair[0]} {pair[1]}"] = of
-    names = ("dataset", "task", "measure", "source")
-    return {
-        **{name: members[0][name] for name in names},
-        "encoders": [one["encoder"] for one in members],
-        "pearson": found,
-    }
+        rows, part = [], members[0].group
+        for language in shared:
+            columns = [[one.by_language(name).get(language) for one in members] for name in pair]
+            rows += numbers({"pearson": pearson(*columns)}, part=part, direction=language)
+        if same:
+            r = pearson(*([one.average(name) for one in members] for name in pair))
+            rows += numbers(_with_interval(r, len(members)), part=part)
+        if rows:
+            rows += numbers({"encoders": len(members)}, part=part)
+            found.append((_run(pair, members), rows))
+    return found
 
 
-def _number(entry: dict, name: str) -> float | None:
-    value = entry[name]
-    return value["mean"] if isinstance(value, dict) else value
+def _run(pair: tuple[str, str], members: list[Transfer]) -> dict:
+    name = f"{TITLES[pair[0]]} and {TITLES[pair[1]]}"
+    encoders = [one.encoder for one in members]
+    return members[0].run | {"system": {"name": name}, "encoders": encoders, "translate_train": None}
 
 
 def pearson(first: list[float | None], second: list[float | None]) -> float | None:
@@ -128,8 +134,8 @@ def pearson(first: list[float | None], second: list[float | None]) -> float | No
     return float(np.clip(np.corrcoef(columns)[0, 1], -1, 1))
 
 
-def _with_interval(r: float | None, encoders: int) -> dict | None:
-    if r is None:
-        return None
-    low, high = Correlation(r, encoders).interval(LEVEL) if encoders >= FEWEST_UNITS else (None, None)
-    return {"r": r, "low": low, "high": high}
+def _with_interval(r: float | None, encoders: int) -> dict[str, float | None]:
+    values = {AVERAGE: r}
+    if r is not None and encoders >= FEWEST_UNITS:
+        values[low(AVERAGE)], values[high(AVERAGE)] = Correlation(r, encoders).interval(LEVEL)
+    return values

@@ -5,21 +5,134 @@ seeds; averages over languages leave the source language out.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.results.fine_tuned import FineTuned
-from eval.results.systems import MeanStd
+from command_line.measurements import high, low, numbers
 from eval.scoring.estimates import difference
+
+if TYPE_CHECKING:
+    from eval.derived.fine_tuned import FineTuned
 
 LEVEL = 0.05
 ALL, EACH = "all", "each"  # languages are learned in one training, or in one each
 Scores = Mapping[str, np.ndarray]  # of every language, one of each training
 
 
-def transfer(one: FineTuned, tuned: list[FineTuned], retrieval: Mapping[str, float]) -> dict:
-    """Scores and indexes of an encoder that learned from one language.
+@dataclass(frozen=True)
+class Transfer:
+    """Scores of an encoder that learned from one language, and its indexes.
+
+    Attributes:
+        encoder: its name.
+        task: what was learned.
+        dataset: on what.
+        source: the language.
+        source_scores: in that language; None where it was not tested.
+        zero_shot: in the other languages.
+        how: how these were learned themselves: ALL, EACH, or None.
+        translate_train: in those of them that were.
+        retrieval: P@1 in per cent of languages with the source language, where it is known.
+    """
+
+    encoder: str
+    task: str
+    dataset: str
+    source: str
+    source_scores: np.ndarray | None
+    zero_shot: Scores
+    how: str | None
+    translate_train: Scores
+    retrieval: Mapping[str, float]
+
+    @property
+    def group(self) -> str:
+        """What transfers of one dataset have in common that are compared."""
+        return f"{self.task}-from-{self.source}"
+
+    @property
+    def languages(self) -> list[str]:
+        """Without the source."""
+        return list(self.zero_shot)
+
+    @cached_property
+    def rates(self) -> dict[str, float]:
+        return rates_of(self.zero_shot, self.translate_train)
+
+    def by_language(self, quantity: str) -> dict[str, float]:
+        """Language -> mean over seeds of "zero_shot" or "translate_train", or its "rate" or "retrieval"."""
+        if quantity in ("rate", "retrieval"):
+            return {"rate": self.rates, "retrieval": dict(self.retrieval)}[quantity]
+        scores = {"zero_shot": self.zero_shot, "translate_train": self.translate_train}[quantity]
+        return {language: float(values.mean()) for language, values in scores.items()}
+
+    def average(self, quantity: str) -> float | None:
+        """Over all languages; None where one has no number."""
+        values = self.by_language(quantity)
+        return fmean(values.values()) if set(values) == set(self.languages) else None
+
+    @property
+    def run(self) -> dict:
+        """What the result file says of it."""
+        return {
+            "system": {"name": self.encoder},
+            "variant": f", {self.task} from {self.source}",
+            "dataset": self.dataset,
+            "translate_train": self.how,
+        }
+
+    @property
+    def rows(self) -> list[dict]:
+        rows = self._scores("zero_shot", self.zero_shot)
+        rows += self._scores("translate_train", self.translate_train)
+        for quantity in ("rate", "retrieval"):
+            for language, value in self.by_language(quantity).items():
+                rows += numbers({quantity: value}, part=self.group, direction=language)
+        rows += self._averages()
+        trainings = [len(values) for values in self.translate_train.values()]
+        seeds = {
+            "seeds": len(next(iter(self.zero_shot.values()))),
+            "translate_train_seeds": min(trainings, default=None),
+        }
+        indexes = {"retrieval_average": self.average("retrieval")}
+        if self.source_scores is not None:
+            indexes |= gap(self.zero_shot, self.source_scores)
+        rate = transfer_rate(self.zero_shot, self.how, self.translate_train)
+        return rows + numbers(seeds | indexes | rate, part=self.group)
+
+    def _scores(self, measure: str, scores: Scores) -> list[dict]:
+        """A row per language and training."""
+        return [
+            row
+            for language, values in scores.items()
+            for repeat, value in enumerate(values)
+            for row in numbers({measure: value}, part=self.group, direction=language, repeat=repeat)
+        ]
+
+    def _averages(self) -> list[dict]:
+        """Of the source language, and over the others: a row per training; trainings on one language each
+        have only the mean in common.
+        """
+        averages = {"zero_shot_average": average(self.zero_shot)}
+        if self.source_scores is not None:
+            averages["source_score"] = self.source_scores
+        if (mean := self.average("translate_train")) is not None:
+            together = average(self.translate_train) if self.how == ALL else np.array([mean])
+            averages["translate_train_average"] = together
+        return [
+            row
+            for measure, values in averages.items()
+            for repeat, value in enumerate(values)
+            for row in numbers({measure: value}, part=self.group, repeat=repeat)
+        ]
+
+
+def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str, float]) -> Transfer:
+    """Of an encoder that learned from one language.
 
     Args:
         tuned: all; among them those of the same encoder that learned from the languages themselves.
@@ -27,46 +140,26 @@ def transfer(one: FineTuned, tuned: list[FineTuned], retrieval: Mapping[str, flo
     """
     (source,) = one.taught
     others = [language for language in one.tested if language != source]
-    zero, (how, train) = scores_of(one, others), translate_train(one, tuned, others)
-    rates = rates_of(zero, train)
-    entries = {
-        language: {
-            "zero_shot": _mean(zero[language]),
-            "translate_train": _mean(train[language]) if language in train else None,
-            "rate": rates.get(language),
-            "retrieval": retrieval.get(language),
-        }
-        for language in others
-    }
-    return {
-        "dataset": one.dataset,
-        "task": one.task,
-        "measure": one.measure,
-        "encoder": one.encoder,
-        "source": source,
-        "seeds": {"zero_shot": len(one.system.runs), "translate_train": _seeds(how, train)},
-        "translate_train": how,
-        "source_score": _mean(scores_of(one, [source])[source]) if source in one.tested else None,
-        "languages": entries,
-        "average": {
-            "zero_shot": _mean(average(zero)),
-            "translate_train": _average_of_training(how, train) if set(train) == set(others) else None,
-            **{name: _mean_of(entries, name) for name in ("rate", "retrieval")},
-        },
-        "gap": gap(scores_of(one, one.tested), source) if source in one.tested else None,
-        "rate": transfer_rate(zero, how, train),
-    }
+    how, train = translate_train(one, tuned, others)
+    return Transfer(
+        encoder=one.encoder,
+        task=one.task,
+        dataset=one.dataset,
+        source=source,
+        source_scores=scores_of(one, [source])[source] if source in one.tested else None,
+        zero_shot=scores_of(one, others),
+        how=how,
+        translate_train=train,
+        retrieval={language: retrieval[language] for language in others if language in retrieval},
+    )
 
 
-def scores_of(one: FineTuned, languages: Iterable[str]) -> dict[str, np.ndarray]:
-    return {
-        language: np.array(one.system.values("languages", language, one.measure), dtype=float)
-        for language in languages
-    }
+def scores_of(one: "FineTuned", languages: Iterable[str]) -> dict[str, np.ndarray]:
+    return {language: np.array(one.values(language, one.measure), dtype=float) for language in languages}
 
 
 def translate_train(
-    one: FineTuned, tuned: list[FineTuned], languages: list[str]
+    one: "FineTuned", tuned: "list[FineTuned]", languages: list[str]
 ) -> tuple[str | None, dict[str, np.ndarray]]:
     """What the same encoder reaches in languages that it learned from: in several at once, or else in each
     alone. That of most of the languages is taken, of equal ones in several at once that on the fewest.
@@ -106,14 +199,14 @@ def rates_of(zero: Scores, train: Scores) -> dict[str, float]:
     }
 
 
-def gap(scores: Scores, source: str) -> dict:
-    """The score in the source language less the mean of the others (2.1)."""
-    others = {language: values for language, values in scores.items() if language != source}
-    return _estimate([(1.0, scores[source] - average(others))])
+def gap(zero: Scores, source: np.ndarray) -> dict[str, float]:
+    """The "gap": scores in the source language less the mean of the others (2.1); with its interval."""
+    return _estimate("gap", [(1.0, source - average(zero))])
 
 
-def transfer_rate(zero: Scores, how: str | None, train: Scores) -> dict | None:
-    """The mean of the rates of all languages, with an interval; None where a language has no rate.
+def transfer_rate(zero: Scores, how: str | None, train: Scores) -> dict[str, float]:
+    """The "rate_average": the mean of the rates of all languages, with its interval; nothing where a language
+    has no rate.
 
     The rate is linear in scores, but for terms of second order: a training of zero-shot transfer moves it by
     the mean of z / T over languages, one of translate-train by that of -Z t / T^2, where Z and T are means
@@ -121,7 +214,7 @@ def transfer_rate(zero: Scores, how: str | None, train: Scores) -> dict | None:
     """
     rates = rates_of(zero, train)
     if set(rates) != set(zero):
-        return None
+        return {}
     slopes = {language: 100 / train[language].mean() for language in zero}
     learned = {language: rates[language] * values / values.mean() for language, values in train.items()}
     moved = [(1.0, average({language: values * slopes[language] for language, values in zero.items()}))]
@@ -129,41 +222,21 @@ def transfer_rate(zero: Scores, how: str | None, train: Scores) -> dict | None:
         moved.append((-1.0, average(learned)))
     else:
         moved += [(-1 / len(learned), values) for values in learned.values()]
-    return _estimate(moved, fmean(rates.values()))
+    return _estimate("rate_average", moved, fmean(rates.values()))
 
 
-def _estimate(terms: list[tuple[float, np.ndarray]], effect: float | None = None) -> dict:
-    """ "effect", "low" and "high"; no interval of single trainings.
+def _estimate(
+    measure: str, terms: list[tuple[float, np.ndarray]], effect: float | None = None
+) -> dict[str, float]:
+    """The measure, and the ends of its interval; no interval of single trainings.
 
     Args:
         effect: where it is another number than that of the terms, which then say how sure it is.
     """
     found = sum(c * values.mean() for c, values in terms)
     shift = 0.0 if effect is None else effect - found
-    low = high = None
+    estimate = {measure: float(found + shift)}
     if min(len(values) for _, values in terms) > 1:
-        low, high = (float(end + shift) for end in difference(terms).interval(LEVEL))
-    return {"effect": float(found + shift), "low": low, "high": high}
-
-
-def _seeds(how: str | None, train: Scores) -> list[int] | None:
-    """Of the one training, or of each."""
-    counts = [len(values) for values in train.values()]
-    return counts[:1] if how == ALL else counts or None
-
-
-def _mean(values: np.ndarray) -> dict:
-    found = MeanStd.of(values.tolist())
-    return {"mean": found.mean, "std": found.std}
-
-
-def _average_of_training(how: str | None, train: Scores) -> dict:
-    """Trainings on one language each have no common deviation."""
-    if how == ALL:
-        return _mean(average(train))
-    return {"mean": fmean(float(values.mean()) for values in train.values()), "std": None}
-
-
-def _mean_of(entries: Mapping[str, dict], name: str) -> float | None:
-    values = [entry[name] for entry in entries.values()]
-    return None if None in values else fmean(values)
+        ends = difference(terms).interval(LEVEL)
+        estimate |= {low(measure): float(ends[0] + shift), high(measure): float(ends[1] + shift)}
+    return estimate

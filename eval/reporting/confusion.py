@@ -72,7 +72,8 @@ def _of_system(
         data,
     )
     grid = [list(row) for row in zip(*shares.values(), strict=True)]
-    return Figure(table.name, text, heatmap(titles, list(columns), grid, "% of lines", rules), table)
+    png = heatmap(titles, list(columns), grid, "% of lines", rules, "direction", "identified language")
+    return Figure(table.name, text, png, table)
 
 
 def _counts(measured: Measurements, measure: str) -> pd.DataFrame:

@@ -120,4 +120,5 @@ def heat_map(
     data = rows_behind(measured, list(measures))
     header = [cells("Pair", *values)]
     table = Table(slug(name, dataset), text, header, rows, data=data, folded=True)
-    return [Figure(table.name, text, heatmap(list(values), titles, percent, title, []), table)]
+    png = heatmap(list(values), titles, percent, title, [], "pair", "system")
+    return [Figure(table.name, text, png, table)]

@@ -1,7 +1,7 @@
 """The views of what is measured in every layer of a network."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 
@@ -66,7 +66,7 @@ def layer_curves(
     }
     find = partial(_curves, measured, panels, layers, scale)
     shown, heights = find(measure), _heights({level: find(level) for level in levels})
-    by_chance = find(chance, over=("run", "repeat")) if chance else {}
+    by_chance = find(chance, repeats=True) if chance else {}
     ends = [measured.means(one, ("kind", "part"), scale=scale) for one in beside]
     seeds = {system.name: len(system.runs) for system in measured.systems}
     rows, rules = [], set()
@@ -109,6 +109,7 @@ def layer_curves(
         rules=_where_decoders_begin(measured, ticks),
         levels=_each(lambda level_lines: list(map(drawn_values, level_lines)), heights),
         baselines=_each(drawn_values, by_chance),
+        x_title="layer",
     )
     return [Figure(table.name, caption, png, table)]
 
@@ -119,14 +120,14 @@ def _curves(
     layers: Sequence[str],
     scale: float,
     measure: str,
-    over: Sequence[str] = ("run",),
+    repeats: bool = False,
 ) -> Curves:
     """The curves of a measure, without panels and systems that have none.
 
     Args:
         panels: title -> kind of directions, and part.
     """
-    means = measured.means(measure, ("kind", "part", "layer"), over, scale)
+    means = measured.means(measure, ("kind", "part", "layer"), repeats, scale)
     found: Curves = {}
     for panel, place in panels.items():
         for system in measured.systems:
@@ -153,7 +154,20 @@ def _heights(levels: Mapping[str, Curves]) -> dict[str, dict[str, list[tuple]]]:
     for level, curves in levels.items():
         for panel, systems in curves.items():
             heights = (tuple(value and value.mean for value in values) for values in systems.values())
-            found.setdefault(panel, {})[level] = list(dict.fromkeys(heights))
+            found.setdefault(panel, {})[level] = _without_repetitions(heights)
+    return found
+
+
+def _without_repetitions(lines_of_level: Iterable[tuple]) -> list[tuple]:
+    """Lines that are equal in all layers that both have become one."""
+    found: list[tuple] = []
+    for line in lines_of_level:
+        for number, other in enumerate(found):
+            if all(None in pair or pair[0] == pair[1] for pair in zip(line, other, strict=True)):
+                found[number] = tuple(b if a is None else a for a, b in zip(line, other, strict=True))
+                break
+        else:
+            found.append(line)
     return found
 
 
@@ -209,4 +223,4 @@ def _change(measured, dataset, name, measure, title, caption, baseline: System, 
         [cells("Pair", "Kind", *layers)],
         rows,
     )
-    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title), table)
+    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title, "layer", "pair"), table)

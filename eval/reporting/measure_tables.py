@@ -79,7 +79,7 @@ def parts(measured: Measurements, dataset: str, each: str) -> Iterator[tuple[Mea
     """What was measured, for each value of a column of the rows, or all of it without one: with the names
     for files, and that for captions.
     """
-    if not each:
+    if not each and measured.systems:
         yield measured, [dataset], dataset
     for value in measured.values(each) if each else ():
         yield measured.where(**{each: value}), [dataset, value], f"{dataset}, {value}"

@@ -81,6 +81,8 @@ def heatmap(
     values: Sequence[Sequence[float | None]],
     title: str,
     rules: Sequence[int],
+    x_title: str,
+    y_title: str,
 ) -> bytes:
     """Percentages (0 to 100) as colours, with numbers while they fit. `rules`: columns with a line before."""
     import numpy as np
@@ -103,6 +105,8 @@ def heatmap(
     axes.set_xticks(range(len(columns)), columns, rotation=turned, ha="center")
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
     return _png(figure)
 
@@ -263,7 +267,12 @@ def _scale_by_magnitude(axes, values: Sequence[float]) -> None:
 
 
 def signed_heatmap(
-    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], title: str
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float]],
+    title: str,
+    x_title: str,
+    y_title: str,
 ) -> bytes:
     """Signed numbers as colours around zero, red above and blue below, with the numbers."""
     import numpy as np
@@ -279,6 +288,8 @@ def signed_heatmap(
     axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 4 else 0)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
     return _png(figure)
 

@@ -41,7 +41,8 @@ def _section(entry: dict, results: ResultSet) -> Section:
     from eval.measurements import Measurements  # pandas: not before there are rows to read
     from eval.reporting.views import VIEWS
 
-    measurements = Measurements.of(results.probed(entry["kind"]), results.allow_unlike)
+    unlike = results.allow_unlike or entry.get("unlike", False)
+    measurements = Measurements.of(results.probed(entry["kind"]), unlike)
     by_dataset = {"": measurements.by_dataset()}
     for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
         by_dataset[function] = Measurements.derived(_named(function)(measurements)).by_dataset()

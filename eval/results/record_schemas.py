@@ -66,14 +66,6 @@ COMPARISON = {
 }
 
 
-ESTIMATE = {"effect": float, "low": Optional(float), "high": Optional(float)}
-MEAN = {"mean": float, "std": Optional(float)}
-TRANSFERRED = {
-    "zero_shot": MEAN,
-    "translate_train": Optional(MEAN),
-    "rate": Optional(float),
-    "retrieval": Optional(float),
-}
 SCHEMAS = {
     "scores": SCORES,
     "comparison": COMPARISON,
@@ -101,6 +93,7 @@ SCHEMAS = {
         "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
     "finetuning": {
+        **ROWS,
         "runs": [
             {
                 **SEEDED,
@@ -108,33 +101,6 @@ SCHEMAS = {
                 "measure": str,
                 "train_languages": [str],
                 "code_switching": bool,
-                "languages": Objects(Objects(float)),
-            }
-        ]
-    },
-    "transfer": {
-        "transfers": [
-            {
-                **dict.fromkeys(("dataset", "task", "measure", "encoder", "source"), str),
-                "seeds": {"zero_shot": int, "translate_train": Optional([int])},
-                "translate_train": Optional(OneOf("all", "each")),
-                "source_score": Optional(MEAN),
-                "languages": Objects(TRANSFERRED),
-                "average": TRANSFERRED,
-                "gap": Optional(ESTIMATE),
-                "rate": Optional(ESTIMATE),
-            }
-        ],
-        "correlations": [
-            {
-                **dict.fromkeys(("dataset", "task", "measure", "source"), str),
-                "encoders": [str],
-                "pearson": Objects(
-                    {
-                        "languages": Objects(Optional(float)),
-                        "average": Optional({"r": float, "low": Optional(float), "high": Optional(float)}),
-                    }
-                ),
             }
         ],
     },

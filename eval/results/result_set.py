@@ -1,7 +1,7 @@
 """All result files given to a report, by kind, with their runs grouped into systems."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,11 +87,8 @@ class ResultSet:
     def on(self, dataset: str) -> list[System]:
         return by_dataset(self.systems)[dataset]
 
-    def probed(self, kind: str, renamed: Callable[[Run], Run] = lambda run: run) -> list[System]:
+    def probed(self, kind: str) -> list[System]:
         """The systems of the "runs" of all files of a kind, in the order given.
-
-        Args:
-            renamed: gives runs that must not be taken for seeds of one system names of their own.
 
         Raises:
             InputError: two runs are the same seed of a system, or runs under one name are other systems, or
@@ -102,7 +99,7 @@ class ResultSet:
             for path, record in self.of_kind(kind)
             for number, run in enumerate(field(record, "runs", list, path))
         ]
-        return group_probed(map(renamed, runs))
+        return group_probed(runs)
 
     @cached_property
     def comparisons(self) -> list[dict]:

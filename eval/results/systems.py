@@ -46,14 +46,6 @@ MEASURED_WITH = (  # fields of probes, of mining and of fine-tuning
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
-SAME_LINES = ("lines", "queries", "texts_sha256")  # of what is one of `PARTS`
-PARTS = {
-    "directions": "direction",
-    "pairs": "pair",
-    "lengths": "language",
-    "similarity": "pair",
-    "languages": "language",
-}
 
 
 @dataclass(frozen=True)
@@ -193,10 +185,6 @@ class System:
             f"run {number}" if run.seed is None else str(run.seed) for number, run in enumerate(self.runs, 1)
         ]
 
-    def labelled(self) -> list[tuple[str, dict]]:
-        """The record of every run, with its label."""
-        return list(zip(self.run_labels, self.records, strict=True))
-
     def only(self, condition: Callable[[Run], bool]) -> "System | None":
         """The system with those of its runs that meet a condition; None if none does."""
         runs = tuple(filter(condition, self.runs))
@@ -276,8 +264,8 @@ def group_probed(runs: Iterable[Run]) -> list[System]:
     """As `group_runs`, of runs that probes measured.
 
     Raises:
-        InputError: also where runs of one system were measured in different ways, or on other directions or
-            other lines: their mean would be of neither.
+        InputError: also where runs of one system were measured in different ways: their mean would be of
+            neither.
     """
     systems = group_runs(runs)
     check_alike(systems, check_probed_alike)
@@ -296,8 +284,8 @@ def check_alike(systems: Iterable[System], check: Callable[[Run, Run], None]) ->
 
 
 def check_probed_alike(first: Run, run: Run) -> None:
-    """Two runs of a system are of the same lines, measured in the same way; of what both say of themselves:
-    not every kind of result has every option.
+    """Two runs of a system were measured in the same way, as far as both say it: not every kind of result has
+    every option.
 
     Raises:
         InputError: they are not; names both files.
@@ -309,24 +297,6 @@ def check_probed_alike(first: Run, run: Run) -> None:
     encoders = [one.file.get("encoder") or {} for one in (first, run)]
     for name in ENCODED_WITH if all(encoders) else ():
         check_same(first, run, f"encoder.{name}", *(one.get(name) for one in encoders))
-    for name, title in PARTS.items():
-        parts = [one.record.get(name) for one in (first, run)]
-        if all(isinstance(part, dict) for part in parts):
-            _check_parts(first, run, name, title, *parts)
-
-
-def _check_parts(first: Run, run: Run, name: str, title: str, expected: dict, found: dict) -> None:
-    """Of the directions, pairs or languages that were measured, and of their lines."""
-    for part in sorted(expected.keys() ^ found.keys()):
-        there, missing = (first, run) if part in expected else (run, first)
-        raise InputError(
-            f"{missing.path}: no {title} {part}, which {there.path} has; runs named {run.name!r} must"
-            " differ in their seed only"
-        )
-    for part in expected:
-        for line_field in SAME_LINES:
-            values = [one.value(name, part, line_field) for one in (first, run)]
-            _check_recorded(first, run, f"{name}.{part}.{line_field}", *values)
 
 
 def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:

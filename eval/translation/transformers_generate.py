@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from command_line.errors import InputError
 from data_prep.model_folders.allowed import GENERATION_TOKENS
+from data_prep.model_folders.libraries import reading
 from data_prep.model_folders.loading import check_complete, load_model
 from eval.translation.transformers_model import KIND, OPTION
 from eval.translation.translator import TranslatorOptions
@@ -33,6 +34,9 @@ class GenerateSearch:
         self.options, self.bf16 = options.decoding.search, options.bf16
         self.tokens = _tokens(model, folder)
         self.longest = getattr(model.config, "max_position_embeddings", None) or math.inf
+        with reading(folder, KIND, OPTION), torch.inference_mode():  # one that cannot be run is found here
+            token = torch.tensor([[self.tokens["decoder_start_token_id"]]], device=self.device)
+            model(input_ids=token, decoder_input_ids=token)
 
     @torch.inference_mode()
     def n_best(

@@ -47,11 +47,14 @@ class TransformersTranslator(Translator):
                 " asks language models"
             )
         self.tokenizer = load_tokenizer(self.folder, OPTION, KIND)
+        for name in ("eos_token", "unk_token"):
+            if getattr(self.tokenizer, f"{name}_id") is None:
+                raise InputError(f"{OPTION} {self.folder}: its tokenizer has no {name}; expected one")
         self.languages = languages_of(self.tokenizer, config, self.folder, model.source_prefix)
         ids = {*self.tokenizer.get_vocab().values(), *self.tokenizer.all_special_ids, *self.languages.tag_ids}
-        check_rows(max(ids - {None}), config.vocab_size, self.folder, OPTION)
+        check_rows(max(ids - {None}), config.vocab_size or 0, self.folder, OPTION)
         limits = [getattr(config, "max_position_embeddings", None), self.tokenizer.model_max_length]
-        self.longest = min((limit for limit in limits if limit and limit < UNLIMITED), default=None)
+        self.longest = min((limit for limit in limits if limit and 0 < limit < UNLIMITED), default=None)
         self.marks = functools.cache(self._marks)
         self._search = _search(model, self.tokenizer, options)
 

@@ -7,29 +7,31 @@ dictionary and preparation, see `package`.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, positional
 from command_line.outputs import atomic_path
 
 COUNT = options.whole_number(2, 1000)
 
 
+def checkpoint_file() -> Any:
+    """The field `output` of commands that write a checkpoint."""
+    return option("the checkpoint to write, FILE.pt", compare=False, required=True, type=options.output_file)
+
+
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """Which checkpoints.
+    """Which checkpoints."""
 
-    Attributes:
-        checkpoints: files, and folders of trainings.
-        last: so many of the most updates.
-        best: so many of the best validation.
-    """
-
-    checkpoints: list[Path]
-    last: int | None
-    best: int | None
+    checkpoints: list[Path] = positional(
+        "a checkpoint, or with --last or --best the folder of a training", metavar="CHECKPOINT"
+    )
+    last: int | None = option("the N checkpoints of the most updates", type=COUNT, metavar="N")
+    best: int | None = option("the N checkpoints of the best validation", type=COUNT, metavar="N")
 
     def chosen(self):
         """A `checkpoints.choosing.Choice`, in the order of the training where one of them is asked for.
@@ -63,40 +65,28 @@ def _each_once(paths: list[Path]) -> list[Path]:
     return paths
 
 
-def add_choice_arguments(parser) -> None:
-    """The options of `ChoiceOptions`."""
-    parser.add_argument(
-        "checkpoints",
-        nargs="+",
-        type=options.path,
-        metavar="CHECKPOINT",
-        help="a checkpoint, or with --last or --best the folder of a training",
-    )
-    parser.add_argument("--last", type=COUNT, metavar="N", help="the N checkpoints of the most updates")
-    parser.add_argument("--best", type=COUNT, metavar="N", help="the N checkpoints of the best validation")
+@dataclass(frozen=True, kw_only=True)
+class AverageJob:
+    """Which checkpoints are averaged."""
+
+    choice: ChoiceOptions
+    output: Path = checkpoint_file()
+    force: bool = force_switch()
 
 
-def add_arguments(parser) -> None:
-    add_choice_arguments(parser)
-    parser.add_argument(
-        "--output", required=True, type=options.output_file, help="the checkpoint to write, FILE.pt"
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
-
-
-def main(args) -> None:
+def main(job: AverageJob) -> None:
     import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
 
-    choice = from_arguments(ChoiceOptions, args).chosen()
+    choice = job.choice.chosen()
     paths = choice.paths
     if len(paths) < 2:
         raise InputError(f"{paths[0]}: one checkpoint; expected two or more to average")
-    output = args.output
+    output = job.output
     if output.resolve() in {path.resolve() for path in paths}:
         raise InputError(f"--output {output}: is one of the checkpoints, expected another file")
     files = [path for path in paths if path.is_file()]
     stamp = Stamp.of_checkpoint(output, "average", {}, files)
-    if stamp.is_current(args.force):
+    if stamp.is_current(job.force):
         return
     average(choice, output, stamp)
     print(f"average: {len(paths)} checkpoints: {', '.join(path.name for path in paths)}")

@@ -7,27 +7,26 @@ section.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from command_line import options
+from command_line.option_classes import positional, switch
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "checkpoint",
-        type=options.path,
-        metavar="CHECKPOINT",
-        help="a checkpoint of fairseq, or a folder of package",
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+@dataclass(frozen=True, kw_only=True)
+class DescribeJob:
+    """Which checkpoint is described."""
+
+    checkpoint: Path = positional("a checkpoint of fairseq, or a folder of package", metavar="CHECKPOINT")
+    json: bool = switch("as JSON")
 
 
-def main(args) -> None:
+def main(job: DescribeJob) -> None:
     from data_prep.formats.package import single_checkpoint
 
-    record = described(single_checkpoint(args.checkpoint))
-    print(json.dumps(record, indent=2, ensure_ascii=False) if args.json else as_text(record))
+    record = described(single_checkpoint(job.checkpoint))
+    print(json.dumps(record, indent=2, ensure_ascii=False) if job.json else as_text(record))
 
 
 def described(path: Path) -> dict:

@@ -11,64 +11,41 @@ from pathlib import Path
 
 from command_line import options
 from command_line.errors import InputError, check_file
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path, checksum, copy_file
 from data_prep.formats.dictionary import dictionary_path, languages_with_dictionary
 from data_prep.formats.package import NAME
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.subword_models import MODEL_FILES
-from fairseq_ext.commands.average import ChoiceOptions, add_choice_arguments
+from fairseq_ext.commands.average import ChoiceOptions
 
 AVERAGE, ENSEMBLE = "average", "ensemble"
 MOST_MODELS = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PackageJob:
-    """What is packaged.
-
-    Attributes:
-        choice: the checkpoints.
-        data: the binarized folder that they were trained on.
-        combine: AVERAGE or ENSEMBLE, of several; None for one.
-        sets: evaluation sets that come with them.
-    """
+    """What is packaged."""
 
     choice: ChoiceOptions
-    data: Path
-    combine: str | None
-    sets: list[str]
-
-
-def add_arguments(parser) -> None:
-    add_choice_arguments(parser)
-    parser.add_argument(
-        "--data",
-        required=True,
-        type=options.path,
-        help="binarized folder of the training (data_prep binarize)",
+    data: Path = option("binarized folder of the training (data_prep binarize)", required=True)
+    combine: str | None = option(
+        "of several checkpoints: the mean of their weights, or all of them", choices=(AVERAGE, ENSEMBLE)
     )
-    parser.add_argument(
-        "--combine",
-        choices=(AVERAGE, ENSEMBLE),
-        help="of several checkpoints: the mean of their weights, or all of them",
-    )
-    parser.add_argument(
-        "--sets",
+    sets: list[str] = option(
+        "evaluation sets of DATA to put into the folder, such as test (default: none)",
+        [],
         type=options.items(options.split),
-        default=[],
         metavar="SET,…",
-        help="evaluation sets of DATA to put into the folder, such as test (default: none)",
     )
-    parser.add_argument("--output", required=True, type=options.output_folder, help="folder to write")
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+    output: Path = output_folder("the package")
+    force: bool = force_switch()
 
 
-def main(args) -> None:
+def main(job: PackageJob) -> None:
     import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
     from data_prep.step_folder import StepFolder
 
-    job = from_arguments(PackageJob, args)
     checkpoints = job.choice.chosen().paths
     check_combination(job.combine, checkpoints)
     preparation = Preparation.load(job.data)
@@ -82,17 +59,17 @@ def main(args) -> None:
         "dataset": job.data.resolve().name,
     }
     reads = [*checkpoints, job.data / FILE_NAME, *(job.data / name for name in copied)]
-    step = StepFolder(args.output, NAME, settings, reads=reads, inputs=(job.data,))
-    if step.is_complete(args.force):
+    step = StepFolder(job.output, NAME, settings, reads=reads, inputs=(job.data,))
+    if step.is_complete(job.force):
         return
     check_checkpoints(job, checkpoints)
     step.begin(is_package_file, subfolder="text")
     for name in copied:
-        copy_file(job.data / name, args.output / name)
-    of_sets(preparation, job.sets, args.output).save()
-    write_models(job, checkpoints, [args.output / name for name in names])
+        copy_file(job.data / name, job.output / name)
+    of_sets(preparation, job.sets, job.output).save()
+    write_models(job, checkpoints, [job.output / name for name in names])
     step.finish()
-    print(args.output)
+    print(job.output)
 
 
 def check_combination(combine: str | None, checkpoints: list[Path]) -> None:

@@ -17,82 +17,49 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option
 from command_line.outputs import atomic_path
+from fairseq_ext.commands.average import checkpoint_file
 
 MODEL, DICTIONARY = "model.pt", "dict.txt"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrimJob:
-    """Which checkpoint is trimmed to which data, and how that is checked: options of the command.
+    """Which checkpoint is trimmed to which data, and how that is checked: options of the command."""
 
-    Attributes:
-        pretrained: mBART's folder.
-        data: the binarized folder.
-        output: the checkpoint to write.
-        mbart_langs: mBART's own languages in its order; None: those of mBART-25.
-        check_split: the set of `data` on which outputs are compared.
-        check_lines: per direction; 0 compares nothing.
-    """
-
-    pretrained: Path
-    data: Path
-    output: Path
-    mbart_langs: list[str] | None
-    check_split: str
-    check_lines: int
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--pretrained", required=True, type=options.path, help="folder with model.pt and dict.txt"
+    pretrained: Path = option("folder with model.pt and dict.txt", required=True)
+    data: Path = option("binarized folder (data_prep binarize)", required=True)
+    output: Path = checkpoint_file()
+    langs: list[str] | None = option(
+        "languages with a tag, in this order (default: of DATA, sorted)", type=options.items(options.text)
     )
-    parser.add_argument(
-        "--data", required=True, type=options.path, help="binarized folder (data_prep binarize)"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_file, help="the checkpoint to write, FILE.pt"
-    )
-    parser.add_argument(
-        "--langs",
-        type=options.items(options.text),
-        help="languages with a tag, in this order (default: of DATA, sorted)",
-    )
-    parser.add_argument(
-        "--tags",
+    tags: list[tuple[str, str]] = option(
+        "mBART's tag of a language, for example de=de_DE (default: the one that begins with LANG_)",
+        [],
         nargs="+",
         type=options.assignment("de=de_DE"),
-        default=[],
         metavar="LANG=NAME",
-        help="mBART's tag of a language, for example de=de_DE (default: the one that begins with LANG_)",
     )
-    parser.add_argument(
-        "--mbart-langs",
-        type=options.items(options.text),
-        help="mBART's own languages in its order (default: of mBART-25)",
+    mbart_langs: list[str] | None = option(
+        "mBART's own languages in its order (default: of mBART-25)", type=options.items(options.text)
     )
-    parser.add_argument(
-        "--check-split", type=options.split, default="valid", help="set of DATA on which outputs are compared"
-    )
-    parser.add_argument(
-        "--check-lines", type=options.natural, default=4, help="lines per direction; 0: no comparison"
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+    check_split: str = option("set of DATA on which outputs are compared", "valid", type=options.split)
+    check_lines: int = option("lines per direction; 0: no comparison", 4, type=options.natural)
+    force: bool = force_switch()
 
 
-def main(args) -> None:
+def main(job: TrimJob) -> None:
     from data_prep.formats.preparation import Preparation
 
-    job = from_arguments(TrimJob, args)
     preparation = Preparation.load(job.data)
-    languages = args.langs or preparation.languages
+    languages = job.langs or preparation.languages
     for language in languages:
         if language not in preparation.languages:
             raise InputError(
                 f"--langs: {language!r} is not in {job.data}; it has {', '.join(preparation.languages)}"
             )
-    given = dict(args.tags)
+    given = dict(job.tags)
     for name in (MODEL, DICTIONARY):
         if not (job.pretrained / name).is_file():
             raise InputError(f"{job.pretrained / name}: no such file, expected mBART's")
@@ -106,7 +73,7 @@ def main(args) -> None:
     }
     given_files = [job.pretrained / name for name in (MODEL, DICTIONARY)]
     stamp = Stamp.of_checkpoint(job.output, "trim-mbart", settings, given_files)
-    if stamp.is_current(args.force):
+    if stamp.is_current(job.force):
         from fairseq_ext.checkpoints.reading import read_state
 
         options = read_state(job.output)["cfg"]["model"]

@@ -9,53 +9,34 @@ is `<unk>`.
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch, option
 from command_line.outputs import atomic_path, checksum
 from data_prep.formats.dictionary import DUMMY
+from fairseq_ext.commands.average import checkpoint_file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrimVocabularyJob:
-    """The options of the command.
+    """The options of the command."""
 
-    Attributes:
-        checkpoint: the trained model.
-        data: the binarized folder that it was trained on.
-        trimmed: the binarized folder with the smaller dictionary.
-        output: the checkpoint to write.
-    """
-
-    checkpoint: Path
-    data: Path
-    trimmed: Path
-    output: Path
+    checkpoint: Path = option("the trained model", required=True)
+    data: Path = option("binarized folder of its training", required=True)
+    trimmed: Path = option("binarized folder with the smaller dictionary", required=True)
+    output: Path = checkpoint_file()
+    force: bool = force_switch()
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--checkpoint", required=True, type=options.path, help="the trained model")
-    parser.add_argument("--data", required=True, type=options.path, help="binarized folder of its training")
-    parser.add_argument(
-        "--trimmed", required=True, type=options.path, help="binarized folder with the smaller dictionary"
-    )
-    parser.add_argument(
-        "--output", required=True, type=options.output_file, help="the checkpoint to write, FILE.pt"
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
-
-
-def main(args) -> None:
+def main(job: TrimVocabularyJob) -> None:
     from data_prep.formats.preparation import Preparation
 
-    job = from_arguments(TrimVocabularyJob, args)
     folders = [Preparation.load(folder) for folder in (job.data, job.trimmed)]
     check_subwords(*folders)
     settings = {"dictionaries": [preparation.dictionary_sha256 for preparation in folders]}
     reads = [job.checkpoint] if job.checkpoint.is_file() else []
     stamp = Stamp.of_checkpoint(job.output, "trim-vocabulary", settings, reads)
-    if stamp.is_current(args.force):
+    if stamp.is_current(job.force):
         return
     stamp.begin()
     kept, before = trim(job, folders[1].languages)

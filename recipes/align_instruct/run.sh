@@ -39,7 +39,7 @@ Makes instructions of bitext and its word alignments, tunes a language model on 
 the test sets by a prompt, scores, compares, reports. What is complete is skipped, what was killed continues. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a laboratory that makes its own small
+  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that makes its own small
                       model), or a file like those in configs/
   --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
   --flores FOLDER     flores200_dataset: its devtest is translated, too
@@ -76,7 +76,7 @@ check_recipe() {
     [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
     MODEL=$OUTPUT/base/stage-1
   else
-    [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a laboratory, and --config $CONFIG tunes that of --model; expected other stages"
+    [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a toy setting, and --config $CONFIG tunes that of --model; expected other stages"
     STAGE_LIST=("${STAGE_LIST[@]/#base/}")
     [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
     check_folders MODEL

@@ -127,35 +127,9 @@ set_valid_parallel() {
 
 # --- variants of an encoder ----------------------------------------------------------------------------------------
 
-# XNLI Manual (4.1), whose training text is no machine's: human translations, in other parts. It is complete where its test part is.
+# XNLI Manual (4.1), whose training text is no machine's.
 stage_prepare() {
-  local part sources made_of folder=$OUTPUT/xnli-manual
-  [[ -n $XNLI ]] || return 0
-  set_manual_sources
-  if [[ $FORCE != yes && -e $folder/test.tsv && -e $folder/sources.sha256 && $(< "$folder/sources.sha256") == "$made_of" ]]; then
-    note "$folder: complete, skipped"
-    return
-  fi
-  run mkdir -p "$folder"
-  run awk -v output="$folder" -f "$HERE/xnli_manual.awk" "${sources[@]}"
-  run rm -f "$folder/test.tsv"
-  for part in train valid test; do run mv "$folder/$part.unfinished" "$folder/$part.tsv"; done
-  [[ $DRY_RUN == yes ]] || echo "$made_of" > "$folder/sources.sha256"
-}
-
-# Fill sources, what XNLI Manual is made of, and made_of, which other files do not have whatever their dates: unpacked ones keep old ones.
-set_manual_sources() {
-  local file
-  sources=() made_of=''
-  for file in "$(xnli_held_out dev)" "$(xnli_held_out test)"; do
-    [[ $file == /* ]] || file=./$file # awk takes a=b/c for an assignment
-    sources+=("$file")
-  done
-  [[ $DRY_RUN != yes ]] || return 0
-  for file in "${sources[@]}"; do
-    [[ -f $file ]] || die "--xnli: $file: no such file"
-  done
-  made_of=$(cat "$HERE/xnli_manual.awk" "${sources[@]}" | sha256sum)
+  [[ -z $XNLI ]] || run python -m data_prep xnli-manual --dev "$(xnli_held_out dev)" --test "$(xnli_held_out test)" "${FORCED[@]}" --output "$OUTPUT/xnli-manual"
 }
 
 stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }

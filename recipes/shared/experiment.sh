@@ -74,7 +74,7 @@ experiment() { # OPTIONS FLAGS ARGUMENT...
   PAIRS=$(english_centric "${LANGUAGES[@]}")
   load_systems
   SYSTEM_LIST=${SYSTEM_LIST:-$(joined "${DEFAULT_SYSTEMS[@]}")}
-  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(joined "${KNOWN_SYSTEMS[@]}")
+  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(joined "${ALL_SYSTEMS[@]}")
   check_lists
   check_folders DATA_ROOT
   check_output
@@ -123,7 +123,7 @@ check_lists() {
   split_list --systems "$SYSTEM_LIST" SYSTEM_IDS
   split_list --seeds "$SEEDS" SEED_LIST
   split_list --stages "$STAGES" STAGE_LIST
-  for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${KNOWN_SYSTEMS[@]}"; done
+  for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${ALL_SYSTEMS[@]}"; done
   for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
   # shellcheck disable=SC2086  # a list of words
   for item in "${STAGE_LIST[@]}"; do one_of "$option" "$item" $stages; done
@@ -177,7 +177,7 @@ declare -A TRAINED_AS TABLE_NAME
 declare -A TRAINING EVALUATION # options, quoted as bash reads them
 
 load_systems() {
-  KNOWN_SYSTEMS=() DEFAULT_SYSTEMS=()
+  ALL_SYSTEMS=() DEFAULT_SYSTEMS=()
   # shellcheck disable=SC1091
   source "$HERE/systems.sh"
 }
@@ -189,7 +189,7 @@ system() { # ID MODEL NAME OPTION...
 
 variant() { # ID MODEL NAME OPTION...
   local options=("${@:4}")
-  KNOWN_SYSTEMS+=("$1")
+  ALL_SYSTEMS+=("$1")
   TRAINED_AS[$1]=${2:-$1} TABLE_NAME[$1]=$3 TRAINING[$1]=${options[*]@Q} EVALUATION[$1]=''
 }
 

@@ -108,7 +108,7 @@ for_each_baseline() { # COMMAND
   local baseline system asked=("${SYSTEM_IDS[@]}") SYSTEM_IDS FOLDERS
   for baseline in mlsc mlsc-less-dropout mbart; do
     SYSTEM_IDS=() FOLDERS=()
-    for system in "${KNOWN_SYSTEMS[@]}"; do
+    for system in "${ALL_SYSTEMS[@]}"; do
       [[ ${system%%+*} != "$baseline" ]] || ! is_among "$system" "${asked[@]}" || SYSTEM_IDS+=("$system")
     done
     for_each_model add_folder

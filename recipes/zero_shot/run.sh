@@ -11,8 +11,8 @@ RECIPE=zero_shot TITLE="Zero-shot translation"
 SEEDS=1,10,20
 RESIDUAL_LAYER=4 # "w/o Res.": the middle encoder layer of six (8.2.1)
 TARGET_LAYERS=5 # LCS: the top encoder layers of six that are told the target language
-KNOWN_PROBES="llr similarity retrieval cosine"
-PROBES=${KNOWN_PROBES// /,}
+ALL_PROBES="llr similarity retrieval cosine"
+PROBES=${ALL_PROBES// /,}
 CURVE_LLR=all # checkpoints of the learning curves whose languages are recognized
 LLR_PROTOCOL=optimum # how its classifiers are trained
 PROBE_LAYERS=all
@@ -41,7 +41,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
 $(usage_of_experiment)
-  --probes LIST       some of ${KNOWN_PROBES// /,} (default: all)
+  --probes LIST       some of ${ALL_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
   --llr-protocol NAME optimum (L2-regularized), early-stopping, or paper: 3 epochs (thesis 8.2.3)
@@ -62,7 +62,7 @@ check_recipe() {
   [[ -z $PROBE_LINES ]] || positive --probe-lines "$PROBE_LINES"
   split_list --probes "$PROBES" PROBE_LIST
   # shellcheck disable=SC2086  # a list of words
-  for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $KNOWN_PROBES; done
+  for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $ALL_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
   one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
@@ -192,7 +192,7 @@ probe_model() { # NAME
 
 stage_report() {
   local probe
-  for probe in $KNOWN_PROBES; do for_each_model add_probe_results "$probe"; done
+  for probe in $ALL_PROBES; do for_each_model add_probe_results "$probe"; done
   add_probe_files "$OUTPUT/probes/off-target.json" "$OUTPUT/curves/learning-curves.json"
   report "$OUTPUT" "$TITLE: $NAME" "$((${#SYSTEM_IDS[@]} * ${#DECODING_LIST[@]}))" "${FOLDERS[@]}"
 }

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from data_prep.model_folders.allowed import VOCABULARIES
 from data_prep.model_folders.identity import check_folder
 from tests.campaign.world import words_of
+from tests.eval.translation.transformers_folders import write_opus_mt
 from tests.our_commands import run_command
 
 ENCODE = "embeddings encode {w}/raw/test.de-en.de --cpu --output {o} --model {f}"
@@ -27,6 +28,10 @@ COMMANDS = {  # a title: which folder of the world, and a command that reads it,
     "calibrate": ("bert", "embeddings calibrate --model {f}"),
     "finetune": ("bert", "embeddings finetune --model {f}"),
     "translate": ("language-model", TRANSLATE + " --model {f}"),
+    "translate by an encoder-decoder": (
+        "opus-mt",
+        "eval translate --data {w}/data --directions de-en --max-len-b 3 --cpu --output {o} --checkpoint {f}",
+    ),
     "translate by an adapter": ("adapter", TRANSLATE + " --model {w}/language-model --tuned {f}"),
     "states": ("language-model", f"llm states --split test {LANGUAGE_MODEL} --model {{f}}"),
     "tune": ("language-model", "llm tune --model {f}"),
@@ -57,6 +62,7 @@ def folders(pristine, tmp_path_factory) -> Path:
     model = AutoModelForCausalLM.from_pretrained(pristine / "language-model")
     settings = LoraConfig(task_type="CAUSAL_LM", r=2, init_lora_weights=False)
     get_peft_model(model, settings).save_pretrained(root / "adapter")
+    write_opus_mt(root / "opus-mt", "deu", "eng")
     return root
 
 

@@ -5,10 +5,13 @@
 
 import json
 import shutil
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from command_line.measurements import Measured, numbers
+from tests.eval.rows import write_measured
 from tests.our_commands import run_command
 
 WORDS = {
@@ -17,6 +20,7 @@ WORDS = {
     "data_prep import": "{w}/multi30k --output {o} --valid 1",
     "data_prep clean": "--input {w}/raw --output {o} --workers 1",
     "data_prep low-resource": "--input {w}/pair --output {o} --sizes 5",
+    "data_prep xnli-manual": "--dev {w}/xnli.dev.tsv --test {w}/xnli.test.tsv --output {o}",
     "data_prep new-tatoeba": "{w}/challenge --sample 3 --output {o}",
     "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
     "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
@@ -133,6 +137,7 @@ def make_world(world: Path) -> None:
     _write_course(world)
     _lay_out_multi30k(world)
     _lay_out_challenge(world)
+    _write_xnli(world)
     _write_retrieved(world)
     _write_fine_tuned(world)
     _write_monolingual(world)
@@ -179,6 +184,7 @@ def _write_course(world: Path) -> None:
     for folder in ("course", "retrieved-course"):
         (world / folder).mkdir()
     (world / "retrieved-course/retrieval.json").write_text(json.dumps(results), encoding="utf-8")
+    shutil.copyfile(world / "retrieval/retrieval.csv", world / "retrieved-course/retrieval.csv")
     (world / "course/train.log").write_text("| valid | loss 5 | num_updates 10\n")
 
 
@@ -187,6 +193,13 @@ def _lay_out_challenge(world: Path) -> None:
     folder.mkdir(parents=True)
     for side, language in (("src", "de"), ("trg", "en")):
         shutil.copyfile(world / f"raw/test.de-en.{language}", folder / f"test.{side}")
+
+
+def _write_xnli(world: Path) -> None:
+    """Lines of two languages with the same labels."""
+    for part in ("dev", "test"):
+        rows = [f"{language}\tneutral\t{number}" for language in ("de", "en") for number in range(10)]
+        (world / f"xnli.{part}.tsv").write_text("\n".join(["language\tgold_label\tsentence1", *rows, ""]))
 
 
 def _write_retrieved(world: Path) -> None:
@@ -202,12 +215,12 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "train_languages": languages, "code_switching": False,
-            "languages": {language: {"accuracy": accuracy} for language in ("de", "en")},
+            "variant": f", {name}", "train_languages": languages, "code_switching": False,
         }  # fmt: skip
-        (world / "fine-tuned" / name).mkdir(parents=True)
-        record = {"format": 1, "kind": "finetuning", "runs": [run]}
-        (world / "fine-tuned" / name / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
+        measured = Measured()
+        rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]
+        measured.add(run, chain.from_iterable(rows))
+        write_measured(world / "fine-tuned" / name, "finetuning", measured)
 
 
 def _lay_out_multi30k(world: Path) -> None:

@@ -75,7 +75,7 @@ def binarized(data, name: str) -> list[list[int]]:
 def test_text_has_the_ids_of_its_tokenizer(step, tmp_path, folder, theirs, write_corpus, options):
     lines = awkward_lines()
     data = prepare(step, tmp_path, folder, lines, write_corpus, *options)
-    dictionary = load_dictionary(data / "dict.en.txt")
+    dictionary = load_dictionary(f"{data}/dict.en.txt")
     preparation = Preparation.load(data)
     ids = preparation.subwords.tokenizer_ids(dictionary)
     for name, expected in (("train.de-en.en", lines), ("test.de-en.de", lines[::-1])):

@@ -298,7 +298,7 @@ def test_states_are_looked_for_where_there_are_any(command, folder, tmp_path):
     there, _ = stored(command, folder, texts[:1], tmp_path / "stored")
     stored(command, folder, texts[1:], there, "--token-states")
     expected = EncoderOptions(folder, cpu=True).load().encode_tokens(TEXT)
-    found = StoredVectors.load(there, "--model").encode_tokens(TEXT, "de")
+    found = StoredVectors.of_folder(there, "--model").encode_tokens(TEXT, "de")
     for one, other in zip(found.states, expected.states, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 

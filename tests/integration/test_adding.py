@@ -59,10 +59,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
+from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.exhibits import Section, Table, cells
 from eval.reporting.result_file import add_output_arguments, publish
-from eval.results.result_set import ResultSet
 
 KIND = "log-length"
 
@@ -79,18 +78,15 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), section, args.output, args.force)
+    publish(KIND, options, options.logs, lambda: measure(options), args)
 
 
-def measure(options: LengthOptions) -> dict:
-    return {"logs": {str(path): len(path.read_text().splitlines()) for path in options.logs}}
-
-
-def section(results: ResultSet) -> Section:
-    counted = [record["logs"] for _, record in results.of_kind(KIND)]
-    rows = [[name, str(lines)] for logs in counted for name, lines in logs.items()]
-    table = Table("log-length", "Lines of each log.", [cells("log", "lines")], [cells(*row) for row in rows])
-    return Section("Length of logs", [table])
+def measure(options: LengthOptions) -> Measured:
+    measured = Measured()
+    for path in options.logs:
+        run = {"system": {"name": path.stem}, "dataset": "logs"}
+        measured.add(run, numbers({"lines_of_log": len(path.read_text().splitlines())}))
+    return measured
 ''',
     # a corpus: two lines in two languages
     "data_prep/corpora/proverbs.py": '''
@@ -177,8 +173,16 @@ LINES = {  # file -> (a line of it, what is put in front of that line)
     "fairseq_ext/data/language_tags.py": [
         ('    "t-enc": TagPlacement', '    "t-both": TagPlacement("T-BOTH", ("target",), decoder=True),\n'),
     ],
+    "eval/report.toml": [
+        (
+            '[[section]]\nkind = "llr"',
+            '[[section]]\nkind = "log-length"\ntitle = "Length of logs"\nshows = [{ view = "measures",'
+            ' name = "log-length", caption = "Lines of each log",'
+            ' columns = [{ measure = "lines_of_log", title = "lines", digits = 0 }] }]\n\n',
+        ),
+    ],
     "eval/probes/__init__.py": [
-        ('    "states": Probe', '    "log-length": Probe("eval.probes.log_length", "…", "log-length"),\n'),
+        ('    "states": (', '    "log-length": ("eval.probes.log_length", "…"),\n'),
     ],
     "data_prep/corpora/__init__.py": [
         ("from data_prep.corpora.corpus", "from data_prep.corpora import proverbs\n"),

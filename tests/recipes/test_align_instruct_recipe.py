@@ -276,7 +276,7 @@ def test_khmer_and_burmese_are_scored_by_words_between_spaces():
     assert Tokenization(parse_command(words).tokenize).of("zh") == "zh"
 
 
-def test_the_laboratory_makes_its_model_of_other_languages_than_it_teaches():
+def test_the_toy_setting_makes_its_model_of_other_languages_than_it_teaches():
     config = ["--config", "phrasebook", "--output", "out"]
     made = dry_run("align_instruct", *config, "--stages", "base")
     assert [words[words.index("llm") + 1] for words in made] == ["new-model", "instruct", "tune"]

@@ -34,7 +34,7 @@ esac
 
 
 @pytest.fixture
-def laboratory(tmp_path, monkeypatch):
+def trained(tmp_path, monkeypatch):
     """A folder with two trained models, each with two checkpoints of its course."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     write_program(tmp_path / "bin/python", PYTHON)
@@ -70,42 +70,42 @@ def calls(folder, command: str) -> list[str]:
     ("stage", "command", "models"),
     [("translate", "translate", 2), ("probe", "probe states", 2), ("curves", "translate", 4)],
 )
-def test_at_a_time(laboratory, stage, command, models):
+def test_at_a_time(trained, stage, command, models):
     """They wait for each other here; every one has its share of the cores."""
-    (laboratory / "wait").write_text(str(models))
-    result = run(laboratory, "--stages", stage, "--jobs", str(models))
+    (trained / "wait").write_text(str(models))
+    result = run(trained, "--stages", stage, "--jobs", str(models))
     assert result.returncode == 0, result.stderr
-    assert calls(laboratory, command) == [f"{6 // models} none"] * models
+    assert calls(trained, command) == [f"{6 // models} none"] * models
 
 
-def test_slurm_hands_out_cores_of_its_own(laboratory):
-    write_program(laboratory / "bin/srun", '#!/bin/bash\nwhile [[ $1 == --* ]]; do shift 2; done\n"$@"\n')
-    result = run(laboratory, "--stages", "translate", "--jobs", "2", "--launcher", "slurm")
+def test_slurm_hands_out_cores_of_its_own(trained):
+    write_program(trained / "bin/srun", '#!/bin/bash\nwhile [[ $1 == --* ]]; do shift 2; done\n"$@"\n')
+    result = run(trained, "--stages", "translate", "--jobs", "2", "--launcher", "slurm")
     assert result.returncode == 0, result.stderr
-    assert calls(laboratory, "translate") == ["all none"] * 2
+    assert calls(trained, "translate") == ["all none"] * 2
 
 
-def test_what_follows_all_of_them(laboratory):
+def test_what_follows_all_of_them(trained):
     """The curves of all checkpoints, in the order of systems and updates."""
-    result = run(laboratory, "--stages", "curves", "--jobs", "4")
+    result = run(trained, "--stages", "curves", "--jobs", "4")
     assert result.returncode == 0, result.stderr
-    last = (laboratory / "calls").read_text().splitlines()[-1].split()
+    last = (trained / "calls").read_text().splitlines()[-1].split()
     folders = [f"out/curves/system{system}-seed1/{updates}" for system in "12" for updates in (960, 1200)]
     recognized = [f"{folder}/llr" for folder in folders]
     assert last[2:] == [
         "-m", "eval", "probe", "learning-curves", *folders, "--llr", *recognized, "--output", "out/curves",
     ]  # fmt: skip
-    assert not list(laboratory.glob("out/curves/*/*/states"))
+    assert not list(trained.glob("out/curves/*/*/states"))
 
 
-def test_one_at_a_time_is_the_default(laboratory):
-    result = run(laboratory, "--stages", "translate")
+def test_one_at_a_time_is_the_default(trained):
+    result = run(trained, "--stages", "translate")
     assert result.returncode == 0, result.stderr
     assert result.stderr.splitlines().count("working") == 2  # as it said it, with no name in front
 
 
-def test_lines_have_the_name_of_their_model(laboratory):
-    result = run(laboratory, "--stages", "translate,curves", "--jobs", "2")
+def test_lines_have_the_name_of_their_model(trained):
+    result = run(trained, "--stages", "translate,curves", "--jobs", "2")
     assert result.returncode == 0, result.stderr
     names = {
         line.removesuffix(": working") for line in result.stderr.splitlines() if line.endswith("working")
@@ -114,11 +114,11 @@ def test_lines_have_the_name_of_their_model(laboratory):
     assert names == models | {f"{model}-{updates}" for model in models for updates in (960, 1200)}
 
 
-def test_every_job_has_gpus_of_its_own(laboratory):
-    (laboratory / "wait").write_text("2")
-    result = run(laboratory, "--stages", "translate", "--jobs", "2", "--launcher", "gpu", "--gpus", "2")
+def test_every_job_has_gpus_of_its_own(trained):
+    (trained / "wait").write_text("2")
+    result = run(trained, "--stages", "translate", "--jobs", "2", "--launcher", "gpu", "--gpus", "2")
     assert result.returncode == 0, result.stderr
-    assert [call.split()[1] for call in calls(laboratory, "translate")] == ["0,1", "2,3"]
+    assert [call.split()[1] for call in calls(trained, "translate")] == ["0,1", "2,3"]
 
 
 @pytest.mark.parametrize(
@@ -128,29 +128,29 @@ def test_every_job_has_gpus_of_its_own(laboratory):
         ("curves", "960", "error: 2 checkpoints failed; the same command continues where they were"),
     ],
 )
-def test_one_that_fails_does_not_stop_the_others(laboratory, stage, failing, message):
-    (laboratory / "fail").write_text(failing)
-    result = run(laboratory, "--stages", stage, "--jobs", "2")
+def test_one_that_fails_does_not_stop_the_others(trained, stage, failing, message):
+    (trained / "fail").write_text(failing)
+    result = run(trained, "--stages", stage, "--jobs", "2")
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1] == message
     assert (
         f"{failing}-seed1: error: no memory" in result.stderr
         or f"-{failing}: error: no memory" in result.stderr
     )
-    assert len(calls(laboratory, "translate")) == (2 if stage == "translate" else 4)
-    assert "learning-curves" not in (laboratory / "calls").read_text()
+    assert len(calls(trained, "translate")) == (2 if stage == "translate" else 4)
+    assert "learning-curves" not in (trained / "calls").read_text()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_stopping_the_recipe_stops_them(laboratory, jobs):
-    (laboratory / "stay").touch()
+def test_stopping_the_recipe_stops_them(trained, jobs):
+    (trained / "stay").touch()
     script = str(ROOT / "recipes/zero_shot/run.sh")
     process = subprocess.Popen(
         ["bash", script, *words("--stages", "translate", "--jobs", str(jobs))],
-        cwd=laboratory, env=environment(laboratory), stderr=subprocess.PIPE, text=True,
+        cwd=trained, env=environment(trained), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     started = wait_for(
-        lambda: [path for path in laboratory.glob("out/translations/*/pid") if path.read_text()], jobs
+        lambda: [path for path in trained.glob("out/translations/*/pid") if path.read_text()], jobs
     )
     processes = [int(path.read_text()) for path in started]
     process.send_signal(signal.SIGTERM)

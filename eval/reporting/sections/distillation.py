@@ -5,12 +5,12 @@ of the thesis, of encoders with the names that the recipe gives them, beside pub
 import re
 from collections.abc import Iterator
 
+from eval.derived.retrieved import Retrieved
 from eval.reporting.exhibits import Figure, Section, Table, slug, table_of_means
 from eval.reporting.plots import lines
 from eval.reporting.sections.encoder_sizes import Benchmarks, Reached
 from eval.reporting.sections.sentence_retrieval import SMALLER
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import Retrieved
 from eval.results.systems import MeanStd
 
 LOSSES = ("ams", "fd", "ld", "ams-fd", "ams-ld", "fd-ld", "all", "ams-df", "ams-syn")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eval.derived.retrieved import Retrieved
 from eval.reporting.exhibits import Section, Table, slug, table_of_means
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import Retrieved
 from eval.results.systems import System
 
 LOSSES, PARTS = ("adversarial", "cycle", "unpaired", "paired"), ("mixture", "map", "both")

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import fmean
 
 from command_line.measurements import read_rows
+from eval.derived.retrieved import COSINE, Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import COSINE, Retrieved
 from eval.results.systems import MeanStd
 
 SEED = re.compile(r"-seed\d+$")
@@ -121,7 +121,7 @@ def section(results: ResultSet) -> Section:
     published = Benchmarks.published(results.reference)
     columns = {title: found for title in benchmarks.columns if (found := published.on(title))}
     if columns:
-        caption = "Published encoders: of all languages of each benchmark."
+        caption = "Published encoders, named as our systems: of all languages of each benchmark."
         shown = Benchmarks(columns, [], published.sizes)
         tables.append(shown.table("encoder_sizes_published", caption, published.sizes, {}, digits=0))
     return Section("Encoders by size", [*tables, *_plots(retrieved, benchmarks.sizes)], NOTES)

@@ -72,7 +72,7 @@ def rates(results: ResultSet, dataset: str) -> Figure:
         caption += " Zero-shot directions left of the line, supervised ones right of it."
     rule = [zero_shot] if 0 < zero_shot < len(directions) else []
     percent = [[None if value is None else 100 * value.mean for value in row] for row in grid]
-    png = heatmap(names, directions, percent, "off-target %", rule)
+    png = heatmap(names, directions, percent, "off-target %", rule, "direction", "system")
     return Figure(
         name, caption, png, Table(name, caption, [cells("Direction", *names)], rows, frozenset(rule))
     )

@@ -5,9 +5,9 @@ curves over layers (Tien and Steinert-Threlkeld 2022, Figure 2).
 import re
 from collections.abc import Iterator
 
+from eval.derived.retrieved import Means, Retrieved
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, slug, table_of_means
 from eval.reporting.plots import lines
-from eval.results.retrieved import Means, Retrieved
 from eval.results.systems import MeanStd
 
 # An untrained encoder is called "NAME (layer 8)" or "NAME layer 8", one that a recipe trains "NAME-layer-8".

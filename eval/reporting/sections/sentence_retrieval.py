@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from embeddings.averages import FROM, TO
+from eval.derived.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.reporting.exhibits import (
     Cell,
     Figure,
@@ -19,7 +20,6 @@ from eval.reporting.exhibits import (
 from eval.reporting.plots import heatmap, horizontal_bars, scatter
 from eval.reporting.sections.retrieval_layers import by_layer
 from eval.results.result_set import ResultSet
-from eval.results.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.results.systems import System
 from eval.scoring.compared_retrieval import depends_on, hits_of
 from eval.scoring.significance import interval_of_mean
@@ -215,7 +215,9 @@ def _languages(retrieved: Retrieved, encoder: str, languages: list[str], means: 
         " candidates."
     )
     numbers = table_of_means(name, caption, ["Queries", "Candidates", "P@1"], rows, digits=2)
-    return Figure(name, caption, heatmap(languages, languages, percent, "P@1 %", []), numbers)
+    return Figure(
+        name, caption, heatmap(languages, languages, percent, "P@1 %", [], "candidates", "queries"), numbers
+    )
 
 
 def _directions(retrieved: Retrieved, means: dict) -> Figure:
@@ -230,7 +232,12 @@ def _directions(retrieved: Retrieved, means: dict) -> Figure:
     name = slug("retrieval_directions", retrieved.dataset)
     caption = f"P@1 ({retrieved.similarity}) by direction, {retrieved.dataset}."
     numbers = table_of_means(name, caption, ["Direction", *names], rows)
-    return Figure(name, caption, heatmap(names, retrieved.directions, percent, "P@1 %", []), numbers)
+    return Figure(
+        name,
+        caption,
+        heatmap(names, retrieved.directions, percent, "P@1 %", [], "direction", "encoder"),
+        numbers,
+    )
 
 
 def smaller_vectors(retrieved: Retrieved) -> list[Table | Figure]:

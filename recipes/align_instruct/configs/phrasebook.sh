@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# A laboratory (not in the papers): a small model that is made here and taught German, Spanish and French with English from nothing,
+# A toy setting (not in the papers): a small model that is made here and taught German, Spanish and French with English from nothing,
 # then by adapters Finnish and Russian, which it has never seen. Its tokenizer knows their words: byte by byte, as scripts that a
 # tokenizer has not seen, a Russian sentence has 150 tokens, and a training takes hours.
 CORPUS=phrasebook

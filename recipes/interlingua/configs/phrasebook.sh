@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# A laboratory (not in the papers): corpus, width and batches are those of the recipe zero_shot, and the MNMT that all systems of
+# A toy setting (not in the papers): corpus, width and batches are those of the recipe zero_shot, and the MNMT that all systems of
 # a seed start from is its system 2.
 source "$ROOT/recipes/zero_shot/configs/phrasebook.sh"
 ARCHITECTURE=transformer_tiny

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# A laboratory (not in the papers): the phrasebook of the quickstart, made on the spot, in six languages of four families: 10
+# A toy setting (not in the papers): the phrasebook of the quickstart, made on the spot, in six languages of four families: 10
 # supervised and 20 zero-shot directions. Templated text says how systems differ when each sees enough of its language to
 # translate it, and nothing about real text; a training takes minutes of one processor core.
 #

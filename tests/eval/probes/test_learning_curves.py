@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binomtest, pearsonr
 
 from command_line.measurements import numbers, write_rows
-from eval.probes.learning_curves import Training, correlations
+from eval.derived.llr_and_bleu import correlations
+from eval.derived.training_curves import Training
 from eval.scoring.significance import holm
 from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, read_scores, write_scores

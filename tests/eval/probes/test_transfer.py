@@ -1,14 +1,19 @@
 """`python -m eval probe transfer`: the tables of "Is Cross-lingual Evaluation Only About Cross-lingual?"."""
 
-import csv
 import json
 import math
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import pearsonr, ttest_1samp
 
+from command_line.measurements import Measured, numbers
+from embeddings.finetuning.settings import setting
 from tests.eval.retrieved import first_hits, write_retrieval
+from tests.eval.rows import chosen, rows_of, write_measured
 
 LANGUAGES = ["fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur"]
 CODES = ["fra", "spa", "deu", "ell", "bul", "rus", "tur", "ara", "vie", "tha", "cmn", "hin", "swh", "urd"]
@@ -38,9 +43,16 @@ RATE = {
     "LaBSE": "98.9 97.9 96.8 97.3 97.9 97.3 97.3 96.5 95.7 93.7 96.0 95.9 96.1 96.5 96.7",
 }
 PEARSON = {
-    "retrieval zero_shot": "90.4 90.0 90.0 93.8 94.4 95.3 96.6 87.4 91.4 92.1 85.3 96.8 63.6 89.9 91.0",
-    "translate_train zero_shot": "98.5 96.7 94.4 96.1 94.3 96.5 91.6 94.2 96.6 96.3 91.4 93.5 89.5 93.9 95.1",
-    "retrieval rate": "98.6 93.9 95.8 97.6 95.6 95.5 99.6 92.7 95.8 96.2 87.8 97.9 69.8 98.0 95.7",
+    "retrieval and zero-shot": "90.4 90.0 90.0 93.8 94.4 95.3 96.6 87.4 91.4 92.1 85.3 96.8 63.6 89.9 91.0",
+    "translate-train and zero-shot":
+        "98.5 96.7 94.4 96.1 94.3 96.5 91.6 94.2 96.6 96.3 91.4 93.5 89.5 93.9 95.1",
+    "retrieval and transfer rate":
+        "98.6 93.9 95.8 97.6 95.6 95.5 99.6 92.7 95.8 96.2 87.8 97.9 69.8 98.0 95.7",
+}  # fmt: skip
+CORRELATED = {
+    "retrieval and zero-shot": ("retrieval", "zero_shot"),
+    "translate-train and zero-shot": ("translate_train", "zero_shot"),
+    "retrieval and transfer rate": ("retrieval", "rate"),
 }
 QUANTITIES = {
     "zero_shot": ZERO_SHOT,
@@ -61,12 +73,12 @@ FROM_URDU = [
 ]
 
 
-def numbers(row: str) -> list[float]:
+def printed(row: str) -> list[float]:
     return [float(one) for one in row.split()]
 
 
 def by_language(row: str) -> dict[str, float]:
-    return dict(zip(LANGUAGES, numbers(row), strict=False))
+    return dict(zip(LANGUAGES, printed(row), strict=False))
 
 
 @pytest.fixture
@@ -81,13 +93,14 @@ def finetuned(tmp_path):
             "measure": "accuracy",
             "train_languages": list(train),
             "code_switching": False,
-            "languages": {language: {"accuracy": value} for language, value in languages.items()},
             **others,
         }
+        run["variant"] = f", {setting(run['train_languages'], list(languages), run['code_switching'])}"
         folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
-        folder.mkdir()
-        record = {"format": 1, "kind": "finetuning", "encoder": {"name": name}, "runs": [run]}
-        (folder / "finetuning.json").write_text(json.dumps(record), encoding="utf-8")
+        measured = Measured(about={"encoder": {"name": name}})
+        rows = [numbers({"accuracy": value}, direction=language) for language, value in languages.items()]
+        measured.add(run, chain.from_iterable(rows))
+        write_measured(folder, "finetuning", measured)
         return folder
 
     return write
@@ -122,14 +135,50 @@ def probe(command, tmp_path):
     return call
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the probe wrote."""
+
+    runs: list[dict]
+    rows: pd.DataFrame
+
+    def names(self) -> list[str]:
+        return [run["system"]["name"] for run in self.runs]
+
+    def run(self, system: str, source: str = "en", dataset: str = "XNLI") -> dict:
+        """That of a transfer, or of a correlation."""
+        names = system, f", pairs from {source}", dataset
+        (run,) = (
+            one for one in self.runs if (one["system"]["name"], one["variant"], one["dataset"]) == names
+        )
+        return run
+
+    def means(self, system: str, measure: str, **which: str) -> dict[str, float]:
+        """Language -> its number, the mean over trainings; no language: of all of them."""
+        rows = chosen(self.rows, run=self.runs.index(self.run(system, **which)), measure=measure)
+        return dict(rows.groupby("direction", sort=False).value.mean())
+
+    def number(self, system: str, measure: str, language: str = "", **which: str) -> float | None:
+        return self.means(system, measure, **which).get(language)
+
+    def deviation(self, system: str, measure: str, language: str = "") -> float:
+        """Over trainings."""
+        run = self.runs.index(self.run(system))
+        return chosen(self.rows, run=run, measure=measure, direction=language).value.std()
+
+    def interval(self, system: str, measure: str) -> tuple[float | None, float | None]:
+        return self.number(system, f"{measure}_low"), self.number(system, f"{measure}_high")
+
+
 @pytest.fixture
 def found(probe, tmp_path):
     """Function of a right use: what it wrote."""
 
-    def call(*words) -> dict:
+    def call(*words) -> Found:
         result = probe(*words)
         assert result.status == 0, result.err
-        return json.loads((tmp_path / "out/transfer.json").read_text())
+        record = json.loads((tmp_path / "out/transfer.json").read_text())
+        return Found(record["runs"], rows_of(tmp_path / "out/transfer.csv"))
 
     return call
 
@@ -159,55 +208,57 @@ def test_table_8(paper, found):
     """All scores, rates and averages as they are printed. The average of rates is the mean of those of the
     languages: mBERT's rate of averages would be 86.2.
     """
-    record = found(*paper)
-    assert [one["encoder"] for one in record["transfers"]] == list(ZERO_SHOT)
-    for one in record["transfers"]:
-        assert (one["source"], one["translate_train"]) == ("en", "all")
-        assert one["source_score"] is one["gap"] is None  # English was not in this table
+    transfers = found(*paper)
+    assert transfers.names()[:4] == list(ZERO_SHOT)
+    for encoder in ZERO_SHOT:
+        assert transfers.run(encoder)["translate_train"] == "all"
+        # English was not in this table.
+        assert transfers.number(encoder, "source_score") is transfers.number(encoder, "gap") is None
         for quantity, rows in QUANTITIES.items():
-            entries = [*(one["languages"][language] for language in LANGUAGES), one["average"]]
-            values = [entry[quantity] for entry in entries]
-            values = [value["mean"] if isinstance(value, dict) else value for value in values]
-            assert " ".join(map(shown, values)) == rows[one["encoder"]], (one["encoder"], quantity)
-        assert one["rate"]["effect"] == pytest.approx(one["average"]["rate"])
+            by_language = transfers.means(encoder, quantity)
+            values = [*map(by_language.get, LANGUAGES), transfers.number(encoder, f"{quantity}_average")]
+            assert " ".join(map(shown, values)) == rows[encoder], (encoder, quantity)
 
 
 def test_correlations_of_tables_3_4_and_8(paper, found):
     """By language: those with zero-shot performance as they are printed. The paper has rounded rates and
     averages before it correlated them; of the numbers as they are, some are up to 0.4 from it.
     """
-    (record,) = found(*paper)["correlations"]
-    assert record["encoders"] == list(ZERO_SHOT) and list(record["pearson"]) == list(PEARSON)
+    correlations = found(*paper)
+    assert correlations.names()[4:] == list(PEARSON)
     for pair, row in PEARSON.items():
-        *printed, average = row.split()
-        of = record["pearson"][pair]
-        ours = [100 * of["languages"][language] for language in LANGUAGES]
-        if pair != "retrieval rate":
-            assert list(map(shown, ours)) == printed, pair
-        np.testing.assert_allclose([*ours, 100 * of["average"]["r"]], numbers(row), atol=0.42)
+        assert correlations.run(pair)["encoders"] == list(ZERO_SHOT)
+        *of_languages, average = row.split()
+        r = correlations.means(pair, "pearson")
+        ours = [100 * r[language] for language in LANGUAGES]
+        if pair != "retrieval and transfer rate":
+            assert list(map(shown, ours)) == of_languages, pair
+        of_averages = 100 * correlations.number(pair, "pearson_average")
+        np.testing.assert_allclose([*ours, of_averages], printed(row), atol=0.42)
         rounded = [
-            np.array([numbers(QUANTITIES[name][encoder]) for encoder in ZERO_SHOT]).T for name in pair.split()
+            np.array([printed(QUANTITIES[name][encoder]) for encoder in ZERO_SHOT]).T
+            for name in CORRELATED[pair]
         ]
         by_them = [100 * pearsonr(first, second)[0] for first, second in zip(*rounded, strict=True)]
-        assert list(map(shown, by_them)) == [*printed, average], pair
-    low, high = (record["pearson"]["retrieval zero_shot"]["average"][end] for end in ("low", "high"))
+        assert list(map(shown, by_them)) == [*of_languages, average], pair
+    low, high = correlations.interval("retrieval and zero-shot", "pearson_average")
     assert low < 0 < 0.99 < high  # of four encoders
 
 
 def test_gaps_of_table_2(finetuned, found):
     """The paper cuts digits off. Its averages are over all languages, the source too; its gaps are not."""
     languages = ["ur", "en", *LANGUAGES[:-1]]
-    rows = {f"encoder {number}": numbers(row) for number, row in enumerate(FROM_URDU)}
+    rows = {f"encoder {number}": printed(row) for number, row in enumerate(FROM_URDU)}
     folders = [finetuned(name, dict(zip(languages, row, strict=False)), ["ur"]) for name, row in rows.items()]
-    transfers = found(*folders)["transfers"]
-    assert len(transfers) == len(rows)
-    for one in transfers:
-        *scores, average, gap = rows[one["encoder"]]
-        assert one["source"] == "ur" and one["source_score"]["mean"] == scores[0]
-        assert math.trunc(10 * one["gap"]["effect"] + 1e-9) == round(10 * gap)
-        of_all = (14 * one["average"]["zero_shot"]["mean"] + scores[0]) / 15
+    transfers = found(*folders)
+    assert transfers.names()[: len(rows)] == list(rows)
+    for encoder, (*scores, average, gap) in rows.items():
+        assert transfers.number(encoder, "source_score", source="ur") == scores[0]
+        assert math.trunc(10 * transfers.number(encoder, "gap", source="ur") + 1e-9) == round(10 * gap)
+        of_all = (14 * transfers.number(encoder, "zero_shot_average", source="ur") + scores[0]) / 15
         assert of_all == pytest.approx(average, abs=0.1)
-        assert one["translate_train"] is None and one["rate"] is None
+        assert transfers.run(encoder, source="ur")["translate_train"] is None
+        assert transfers.number(encoder, "rate_average", source="ur") is None
 
 
 # --- what translate-train is
@@ -223,35 +274,38 @@ def test_each_language_alone_where_no_training_had_all(finetuned, found):
         finetuned("b", {"de": 61.0}, ["de"]),
         finetuned("a", {"de": 62.0}, ["de"], dataset="other"),
     ]
-    german, french = found(zero, *others)["transfers"]
-    assert (german["source"], french["source"]) == ("en", "fr")
-    assert german["translate_train"] == "each"
-    assert [one["rate"] for one in german["languages"].values()] == [75, 90]
-    assert german["rate"] == {"effect": pytest.approx(82.5), "low": None, "high": None}
-    assert german["average"]["translate_train"] == {"mean": 65, "std": None}
-    assert german["seeds"] == {"zero_shot": 1, "translate_train": [1, 1]}
-    assert french["languages"]["de"]["rate"] == pytest.approx(100 * 99 / 80)
+    transfers = found(zero, *others)
+    assert [run["variant"] for run in transfers.runs] == [", pairs from en", ", pairs from fr"]
+    assert transfers.run("a")["translate_train"] == "each"
+    assert transfers.means("a", "rate") == {"de": 75, "fr": 90}
+    assert transfers.number("a", "rate_average") == pytest.approx(82.5)
+    assert transfers.interval("a", "rate_average") == (None, None)
+    assert transfers.number("a", "translate_train_average") == 65
+    assert (transfers.number("a", "seeds"), transfers.number("a", "translate_train_seeds")) == (1, 1)
+    assert transfers.number("a", "rate", "de", source="fr") == pytest.approx(100 * 99 / 80)
     together = finetuned("a", {"en": 81.0, "de": 64.0, "fr": 60.0}, ["fr", "de", "en"])
     more = finetuned("a", {"en": 82.0, "de": 65.0, "fr": 61.0}, ["fr", "de", "en", "es"])
-    first = found(zero, *others, more, together)["transfers"][0]
-    assert first["translate_train"] == "all"
-    assert first["languages"]["de"]["rate"] == pytest.approx(100 * 60 / 64)
+    transfers = found(zero, *others, more, together)
+    assert transfers.run("a")["translate_train"] == "all"
+    assert transfers.number("a", "rate", "de") == pytest.approx(100 * 60 / 64)
 
 
 def test_a_training_on_some_of_the_languages_hides_none_on_more(finetuned, found):
     """Of English and German alone, whose rate of French is not known."""
     scores = {"en": 80.0, "de": 60.0, "fr": 45.0}
     few = [finetuned("a", scores), finetuned("a", {"en": 81.0, "de": 61.0}, ["en", "de"])]
-    (one,) = found(*few)["transfers"]
-    assert (one["translate_train"], one["languages"]["de"]["rate"]) == ("all", pytest.approx(6000 / 61))
-    assert one["languages"]["fr"]["rate"] is one["rate"] is None
+    transfers = found(*few)
+    assert transfers.run("a")["translate_train"] == "all"
+    assert transfers.means("a", "rate") == {"de": pytest.approx(6000 / 61)}
+    assert transfers.number("a", "rate_average") is None
     each = [finetuned("a", {"de": 80.0}, ["de"]), finetuned("a", {"fr": 50.0}, ["fr"])]
-    (one,) = found(*few, *each)["transfers"]
-    assert (one["translate_train"], one["rate"]["effect"]) == ("each", pytest.approx((75 + 90) / 2))
+    transfers = found(*few, *each)
+    assert transfers.run("a")["translate_train"] == "each"
+    assert transfers.number("a", "rate_average") == pytest.approx((75 + 90) / 2)
     whole = finetuned("a", {"en": 81.0, "de": 64.0, "fr": 60.0}, ["en", "de", "fr"])
-    (one,) = found(*few, *each, whole)["transfers"]
-    assert one["translate_train"] == "all"
-    assert one["rate"]["effect"] == pytest.approx(100 * (60 / 64 + 45 / 60) / 2)
+    transfers = found(*few, *each, whole)
+    assert transfers.run("a")["translate_train"] == "all"
+    assert transfers.number("a", "rate_average") == pytest.approx(100 * (60 / 64 + 45 / 60) / 2)
 
 
 def test_a_language_without_translate_train_leaves_no_average_rate(finetuned, found):
@@ -259,12 +313,11 @@ def test_a_language_without_translate_train_leaves_no_average_rate(finetuned, fo
         finetuned("a", {"de": 60.0, "fr": 45.0}), finetuned("a", {"de": 80.0}, ["de"]),
         finetuned("b", {"de": 60.0, "fr": 45.0}), finetuned("b", {"de": 0.0, "fr": 50.0}, ["de", "fr", "en"]),
     ]  # fmt: skip
-    lacking, nothing = found(*folders)["transfers"]
-    assert {name: one["rate"] for name, one in lacking["languages"].items()} == {"de": 75, "fr": None}
-    assert {name: one["rate"] for name, one in nothing["languages"].items()} == {"de": None, "fr": 90}
-    for one in (lacking, nothing):
-        assert one["rate"] is None and one["average"]["rate"] is None
-    assert lacking["average"]["translate_train"] is None
+    transfers = found(*folders)
+    assert (transfers.means("a", "rate"), transfers.means("b", "rate")) == ({"de": 75}, {"fr": 90})
+    for encoder in "ab":
+        assert transfers.number(encoder, "rate_average") is None
+    assert transfers.number("a", "translate_train_average") is None
 
 
 # --- seeds
@@ -283,17 +336,19 @@ def test_means_and_intervals_over_seeds(finetuned, found):
         finetuned("a", {language: values[seed] for language, values in train.items()}, ["de", "fr"], seed + 7)
         for seed in range(3)
     ]
-    (one,) = found(*folders)["transfers"]
-    assert one["seeds"] == {"zero_shot": 5, "translate_train": [3]}
+    transfers = found(*folders)
+    assert (transfers.number("a", "seeds"), transfers.number("a", "translate_train_seeds")) == (5, 3)
     gaps = scores["en"] - (scores["de"] + scores["fr"]) / 2
     interval = ttest_1samp(gaps, 0).confidence_interval(0.95)
-    assert tuple(one["gap"].values()) == pytest.approx((gaps.mean(), *interval))
-    of_german = {"mean": scores["de"].mean(), "std": scores["de"].std(ddof=1)}
-    assert one["languages"]["de"]["zero_shot"] == pytest.approx(of_german)
+    assert transfers.number("a", "gap") == pytest.approx(gaps.mean())
+    assert transfers.interval("a", "gap") == pytest.approx(tuple(interval))
+    assert transfers.number("a", "zero_shot", "de") == pytest.approx(scores["de"].mean())
+    assert transfers.deviation("a", "zero_shot", "de") == pytest.approx(scores["de"].std(ddof=1))
     rate = np.mean([100 * scores[language].mean() / train[language].mean() for language in train])
-    assert one["rate"]["effect"] == pytest.approx(rate)
+    assert transfers.number("a", "rate_average") == pytest.approx(rate)
     means = (scores["de"] + scores["fr"]) / 2
-    assert one["average"]["zero_shot"] == pytest.approx({"mean": means.mean(), "std": means.std(ddof=1)})
+    assert transfers.number("a", "zero_shot_average") == pytest.approx(means.mean())
+    assert transfers.deviation("a", "zero_shot_average") == pytest.approx(means.std(ddof=1))
 
 
 @pytest.mark.parametrize("how", ["all", "each"])
@@ -313,19 +368,22 @@ def test_the_interval_of_the_rate_holds(how):
             for one, means in truth.items()
         }
         rate = transfer_rate(zero, how, train)
-        held += rate["low"] <= expected <= rate["high"]
+        held += rate["rate_average_low"] <= expected <= rate["rate_average_high"]
     assert 0.93 < held / draws < 0.97
 
 
 def test_one_seed_twice_and_other_hyperparameters_are_refused(finetuned, probe, one_line):
     folders = [finetuned("a", {"de": 60.0}) for _ in range(2)]
-    one_line(probe(*folders), "both are seed 1 of system 'a'")
+    one_line(probe(*folders), "both are seed 1 of system 'a, zero-shot from en'")
     others = [
         finetuned("a", {"de": 60.0}, seed=seed, hyperparameters={"epochs": epochs, "warmup": 0})
         for seed, epochs in ((1, 2), (2, 3))
     ]
     one_line(probe(*others), "hyperparameters.epochs is 3, but 2 in")
-    one_line(probe(folders[0], finetuned("a", {"de": 60.0, "fr": 50.0}, seed=2)), "no language fr, which")
+    one_line(
+        probe(folders[0], finetuned("a", {"de": 60.0, "fr": 50.0}, seed=2)),
+        "lines of fr: some ('a, zero-shot from en'), but none in",
+    )
 
 
 # --- retrieval
@@ -337,8 +395,9 @@ def test_encoders_with_other_names_in_retrieval(paper, found, retrieved):
         retrieved(f"{name}-calibrated", by_language(row), english="en") for name, row in RETRIEVAL.items()
     ]
     names = [f"{name}={name}-calibrated" for name in RETRIEVAL]
-    again = found(*own, "--retrieval", *results, "--retrieved-as", *names)
-    assert again["correlations"] == found(*paper)["correlations"]
+    again = found(*own, "--retrieval", *results, "--retrieved-as", *names).rows
+    expected = found(*paper).rows
+    assert again[again.measure == "pearson"].equals(expected[expected.measure == "pearson"])
 
 
 def test_no_correlation_of_what_is_not_known(finetuned, found, retrieved):
@@ -346,20 +405,21 @@ def test_no_correlation_of_what_is_not_known(finetuned, found, retrieved):
     scores = {"a": {"de": 60.0, "fr": 50.0}, "b": {"de": 60.0, "fr": 55.0}, "c": {"de": 60.0, "fr": 52.0}}
     folders = [finetuned(name, of) for name, of in scores.items()]
     results = [retrieved(name, {"de": 50 + number}) for number, name in enumerate(scores)]
-    record = found(*folders, "--retrieval", *results)
-    assert record["correlations"] == []
-    assert record["transfers"][0]["languages"]["fr"]["retrieval"] is None
+    transfers = found(*folders, "--retrieval", *results)
+    assert transfers.names() == list(scores)  # no correlation
+    assert transfers.number("a", "retrieval", "fr") is None
     results = [retrieved(name, {"fr": value, "de": 3.0}) for name, value in (("a", 1), ("b", 2), ("c", 3))]
-    (found_ones,) = found(*folders, "--retrieval", *results)["correlations"]
-    of = found_ones["pearson"]["retrieval zero_shot"]
-    assert of["languages"] == {"de": None, "fr": pytest.approx(pearsonr([1, 2, 3], [50, 55, 52])[0])}
-    assert of["average"]["r"] == pytest.approx(of["languages"]["fr"])
-    assert of["average"]["low"] is None  # of three
+    correlations, pair = found(*folders, "--retrieval", *results), "retrieval and zero-shot"
+    assert correlations.names() == [*scores, pair]
+    expected = pytest.approx(pearsonr([1, 2, 3], [50, 55, 52])[0])
+    assert correlations.means(pair, "pearson") == {"fr": expected}
+    assert correlations.number(pair, "pearson_average") == expected
+    assert correlations.interval(pair, "pearson_average") == (None, None)  # of three
     wider = finetuned("d", {"de": 61.0, "fr": 53.0, "es": 40.0})
     results.append(retrieved("d", {"fr": 4.0, "de": 5.0, "es": 5.0}))
-    (found_ones,) = found(*folders, wider, "--retrieval", *results)["correlations"]
-    of = found_ones["pearson"]["retrieval zero_shot"]
-    assert list(of["languages"]) == ["de", "fr"] and of["average"] is None
+    correlations = found(*folders, wider, "--retrieval", *results)
+    assert list(correlations.means(pair, "pearson")) == ["de", "fr"]
+    assert correlations.number(pair, "pearson_average") is None
 
 
 def test_no_correlation_of_what_differs_by_rounding(finetuned, found, retrieved):
@@ -369,9 +429,9 @@ def test_no_correlation_of_what_differs_by_rounding(finetuned, found, retrieved)
         folders += [finetuned(name, {"de": 60.1}, seed=seed) for seed in range(1, seeds + 1)]
         folders.append(finetuned(name, {"en": 80.0, "de": 70.3}, ["en", "de"]))
     results = [retrieved(name, {"de": 50 + place}) for place, name in enumerate("abc")]
-    record = found(*folders, "--retrieval", *results)
-    assert len({one["languages"]["de"]["rate"] for one in record["transfers"]}) > 1
-    assert record["correlations"] == []
+    transfers = found(*folders, "--retrieval", *results)
+    assert len({transfers.number(encoder, "rate", "de") for encoder in "abc"}) > 1
+    assert transfers.names() == ["a", "b", "c"]
 
 
 # --- what people see
@@ -381,17 +441,22 @@ def test_tables_and_the_figure(paper, probe, command, tmp_path, row_of):
     assert probe(*paper).status == 0
     (plot,) = (tmp_path / "out").glob("*.png")
     assert plot.read_bytes().startswith(b"\x89PNG")
-    rows = list(csv.DictReader((tmp_path / "out/transfer_pairs_XNLI_en.csv").open(encoding="utf-8")))
-    assert len(rows) == 4 * 15 and rows[2]["encoder"] == "mBERT" and rows[2]["language"] == "de"
-    assert float(rows[2]["rate"]) == pytest.approx(100 * 70.0 / 77.6)
     assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
     page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "Zero-shot transfer" in page and page.count("<figure>") == 1
-    for name, quantity in (("Zero-shot", ZERO_SHOT), ("Transfer rate", RATE), ("Retrieval", RETRIEVAL)):
-        assert row_of(page, name, "LaBSE") == quantity["LaBSE"].split()
-    assert row_of(page, "XLM-R", "1/1") == ["–", "80.3", "83.2", "–", "96.5", "86.5"]
-    interval = row_of(page, "Retrieval and zero-shot")
-    assert interval[:14] == PEARSON["retrieval zero_shot"].split()[:14] and " to " in interval[-1]
+    zero_shot = "zero-shot (dashed: translate-train), %"
+    for title, quantity in (
+        (zero_shot, ZERO_SHOT),
+        ("transfer rate, %", RATE),
+        ("retrieval P@1, %", RETRIEVAL),
+    ):
+        assert row_of(page, title, "LaBSE, pairs from en") == quantity["LaBSE"].split()[:-1]
+    assert row_of(page, "XLM-R, pairs from en", "1", "1") == ["–", "80.3", "83.2", "–", "96.5", "86.5"]
+    correlation = "retrieval and zero-shot, pairs from en"
+    of_languages = dict(zip(LANGUAGES, PEARSON["retrieval and zero-shot"].split(), strict=False))
+    assert row_of(page, correlation, "1") == [of_languages[language] for language in sorted(LANGUAGES)]
+    (interval,) = row_of(page, correlation, "4")
+    assert interval.startswith("91.0 [-")
 
 
 def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, command):
@@ -399,11 +464,12 @@ def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, comm
     assert probe(*folders).status == 0
     assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
     page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    zero, (*rest, gap, rate, _) = "55.8 ± 0.4", row_of(page, "a", "2")
+    zero, (*rest, gap, rate, _) = "55.8 ± 0.4", row_of(page, "a, pairs from en", "2", "–")
     assert [*rest, rate] == ["80.0 ± 0.0", zero, "–", "–"]
     assert gap.startswith("+24.2 [+21.1, +27.4")
-    assert row_of(page, "Zero-shot", "a") == ["60.0 ± 0.0", "51.5 ± 0.7", zero]
-    assert "Translate-train" not in (tmp_path / "report/tables/transfer_pairs_XNLI_en.csv").read_text()
+    shown_by_language = row_of(page, "zero-shot (dashed: translate-train), %", "a, pairs from en")
+    assert shown_by_language == ["60.0 ± 0.0", "51.5 ± 0.7"]
+    assert "translate_train" not in (tmp_path / "report/tables/transfer_XNLI_pairs-from-en.csv").read_text()
 
 
 # --- refusals
@@ -434,19 +500,15 @@ def test_errors(finetuned, retrieved, probe, one_line, words, message):
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"train_languages": ["de", "fr"]}, "found a on XNLI: translate-train-all"),
-        ({"train_languages": ["en", "de"]}, "found a on XNLI: on en, de"),
-        ({"code_switching": True}, "found a on XNLI: code-switched, en"),
+        ({"train_languages": ["de", "fr"]}, "found a, translate-train-all, 2 languages on XNLI"),
+        ({"train_languages": ["en", "de"]}, "found a, on en, de on XNLI"),
+        ({"code_switching": True}, "found a, code-switched, en on XNLI"),
         ({"measure": "f1"}, "no 'f1' of de, by which the task is judged"),
         ({"train_languages": []}, "a run without languages of training or of the test"),
         ({"tested": {}}, "a run without languages of training or of the test"),
-        ({"tested": {"de": 3}}, "field 'runs[0].languages.de' is 3, expected an object"),
     ],
 )
 def test_results_that_show_no_transfer(finetuned, probe, one_line, others, message):
-    folder = finetuned("a", {"de": 60.0, "fr": 50.0}, **others)
-    if "tested" in others:
-        record = json.loads((folder / "finetuning.json").read_text())
-        record["runs"][0]["languages"] = others["tested"]
-        (folder / "finetuning.json").write_text(json.dumps(record))
-    one_line(probe(folder), message)
+    tested = others.get("tested", {"de": 60.0, "fr": 50.0})
+    others = {name: value for name, value in others.items() if name != "tested"}
+    one_line(probe(finetuned("a", tested, **others)), message)

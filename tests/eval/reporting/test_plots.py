@@ -13,7 +13,7 @@ PLOTS = {
     "lines": lambda: plots.lines([NAME, "x"], {NAME: {NAME: [VALUE, None]}}, NAME),
     "scatter": lambda: plots.scatter({NAME: [(0.0, 1.0, NAME), (1.0, 2.0, NAME)]}, NAME, NAME),
     "clouds": lambda: plots.clouds({NAME: [(0.0, 1.0), (1.0, 2.0)], "x": [(1.0, 1.0)]}, NAME, NAME),
-    "signed_heatmap": lambda: plots.signed_heatmap([NAME], [NAME, "x"], [[1.0, -1.0]], NAME),
+    "signed_heatmap": lambda: plots.signed_heatmap([NAME], [NAME, "x"], [[1.0, -1.0]], NAME, NAME, NAME),
 }
 
 
@@ -27,7 +27,7 @@ def test_a_dollar_in_a_name_is_no_formula(plot):
 def test_a_heat_map_has_room_beside_the_longest_name(columns):
     name = "PostNorm S-ENC-T-DEC Len-vari. Intl. +interlingua_alignment +length_prediction tiny, by chance"
     values = [[50.0] * columns] * 2
-    assert plots.heatmap([name, name], ["de-en"] * columns, values, "cosine", [])
+    assert plots.heatmap([name, name], ["de-en"] * columns, values, "cosine", [], "pair", "system")
 
 
 @pytest.mark.parametrize(

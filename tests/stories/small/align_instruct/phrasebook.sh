@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# The laboratory of the recipe in seconds: it learns nothing, and every stage has something to do.
+# The toy setting of the recipe in seconds: it learns nothing, and every stage has something to do.
 source "$ROOT/recipes/align_instruct/configs/phrasebook.sh"
 LANGUAGES=(de en ru)
 KNOWN=(de en)

@@ -6,9 +6,9 @@ MULTIWAY=(de fr)
 SAVE_UPDATES=0
 EPOCHS=100
 STUDENTS=()
-student thin-half 3 16 32 2
-student shallow-quarter 1 32 32 2
+shaped thin-half 3 16 32 2
+shaped shallow-quarter 1 32 32 2
 TEACHER_WIDTH=32
-TEACHER_MODEL="--finetune-from-model $TEACHER --arch ems_small --encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32"
+TEACHER_MODEL=(--finetune-from-model "$TEACHER" --arch ems_small --encoder-layers 2 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32)
 REDUCTIONS=(16)
 EXTRA_OPTIONS+=(--max-update 4)

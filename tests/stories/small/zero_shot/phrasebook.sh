@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# The laboratory of the recipe in seconds: it learns some words, and every stage has something to do.
+# The toy setting of the recipe in seconds: it learns some words, and every stage has something to do.
 source "$ROOT/recipes/zero_shot/configs/phrasebook.sh"
 CORPUS_OPTIONS=(--train-lines 120 --valid-lines 40 --test-lines 8 --seed 1)
 LANGUAGES=(cs de en fr)

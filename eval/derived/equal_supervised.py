@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from command_line.measurements import Measured, high, low, numbers
-from eval.probes.learning_curves import Training, trainings_in
+from eval.derived.training_curves import Training, trainings_in
 from eval.scoring.estimates import difference
 
 DIFFERENCE = "bleu_difference"

@@ -3,23 +3,33 @@
 Trainings of one encoder on other languages are systems of their own; those that differ in their seed are one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+import pandas as pd
 
 from command_line.errors import InputError
-from eval.results.result_set import ResultSet
-from eval.results.systems import Run, System, group_probed
+from command_line.measurements import Measured, numbers
+from embeddings.finetuning.settings import is_translate_train_all, is_zero_shot
+from eval.measurements import Measurements
+from eval.results.systems import Run, System
 
 KIND = "finetuning"
-TRANSLATE_TRAIN = "translate-train-all"
 PIVOT = "en"  # whose examples have nothing to be switched with
-TITLES = {"f1": "F1"}  # of measures that are not called as they are written
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FineTuned:
-    """The trainings of an encoder for a task on some languages, over seeds."""
+    """The trainings of an encoder for a task on some languages, over seeds.
+
+    Attributes:
+        rows: of all its runs.
+    """
 
     system: System
+    rows: pd.DataFrame
 
     @property
     def record(self) -> dict:
@@ -28,7 +38,7 @@ class FineTuned:
 
     @property
     def encoder(self) -> str:
-        return self.system.name
+        return self.record["system"]["name"]
 
     @property
     def dataset(self) -> str:
@@ -61,20 +71,25 @@ class FineTuned:
             found.append((run.seed, weights, {name: how[name] for name in how if name != "validation"}))
         return found
 
-    @property
+    @cached_property
     def measures(self) -> list[str]:
         """All that every language has."""
-        entries = list(self.record["languages"].values())
-        return [name for name in entries[0] if all(name in one for one in entries)]
+        languages = self.rows.groupby("measure", sort=False).direction.nunique()
+        return list(languages[languages == len(self.tested)].index)
 
     @property
     def taught(self) -> list[str]:
         """The languages of training."""
         return list(dict.fromkeys(self.record["train_languages"]))
 
-    @property
+    @cached_property
     def tested(self) -> list[str]:
-        return list(self.record["languages"])
+        return list(self.rows.direction.unique())
+
+    def values(self, language: str, measure: str) -> list[float]:
+        """The numbers of all seeds."""
+        rows = self.rows[(self.rows.direction == language) & (self.rows.measure == measure)]
+        return list(rows.sort_values("run").value)
 
     @property
     def is_switched(self) -> bool:
@@ -84,7 +99,7 @@ class FineTuned:
     @property
     def is_zero_shot(self) -> bool:
         """Whether it learned from one language, and was tested in others."""
-        return not self.is_switched and len(self.taught) == 1 and self.tested != self.taught
+        return not self.is_switched and is_zero_shot(self.taught, self.tested)
 
     @property
     def is_of_one_language(self) -> bool:
@@ -94,35 +109,35 @@ class FineTuned:
     @property
     def is_translate_train_all(self) -> bool:
         """Whether it learned from all languages that it was tested in, in one training."""
-        return not self.is_switched and len(self.taught) > 1 and set(self.taught) >= set(self.tested)
-
-    @property
-    def setting(self) -> str:
-        """In tables: "zero-shot from en", "translate-train-all", "code-switched, en, de", …"""
-        languages = ", ".join(self.taught)
-        if self.is_switched:
-            return f"code-switched, {languages}"
-        if self.is_translate_train_all:
-            return TRANSLATE_TRAIN
-        return f"zero-shot from {languages}" if self.is_zero_shot else f"on {languages}"
+        return not self.is_switched and is_translate_train_all(self.taught, self.tested)
 
 
-def fine_tuned(results: ResultSet) -> list[FineTuned]:
+def fine_tuned(measured: Measurements) -> list[FineTuned]:
     """All fine-tuned encoders, in the order given.
 
     Raises:
-        InputError: two files are of one seed, or seeds of a training differ in something else; or a file
-            lacks what its task is judged by.
+        InputError: a file lacks what its task is judged by.
     """
-    groups: dict[tuple, list[Run]] = {}
-    for path, record in results.of_kind(KIND):
-        for one in record["runs"]:
-            run = Run(path, one, record)
-            _check_complete(run)
-            what = (run.dataset, one["task"], one["measure"], run.name)
-            learned = (one["code_switching"], frozenset(one["train_languages"]))
-            groups.setdefault((*what, *learned), []).append(run)
-    return [FineTuned(system) for runs in groups.values() for system in group_probed(runs)]
+    tuned = []
+    for on_dataset in measured.by_dataset().values():
+        for system in on_dataset.systems:
+            rows = on_dataset.rows[on_dataset.rows.system == system.name]
+            for run in system.runs:
+                _check_complete(run, rows)
+            tuned.append(FineTuned(system, rows))
+    return tuned
+
+
+def _check_complete(run: Run, rows: pd.DataFrame) -> None:
+    if not run.record["train_languages"] or rows.empty:
+        raise InputError(f"{run.path}: a run without languages of training or of the test, expected both")
+    measure = run.record["measure"]
+    judged = set(rows[rows.measure == measure].direction)
+    if lacking := next((name for name in rows.direction if name not in judged), None):
+        raise InputError(
+            f"{run.path}: no {measure!r} of {lacking}, by which the task is judged; run"
+            " `python -m embeddings finetune` again"
+        )
 
 
 @dataclass(frozen=True)
@@ -138,18 +153,23 @@ class TranslateTrain:
     each: dict[str, FineTuned]
 
     @property
-    def setting(self) -> str:
+    def name(self) -> str:
         """In tables."""
-        return "translate-train of each language" + (", code-switched" if self.is_switched else "")
+        switched = ", code-switched" if self.is_switched else ""
+        return f"{self.encoder}, translate-train of each language{switched}"
+
+    def says_all_of(self, one: FineTuned) -> bool:
+        """Whether a training has nothing that is not in this."""
+        return one.is_of_one_language and one.encoder == self.encoder and one in self.each.values()
 
 
-def translate_train(tuned: list[FineTuned]) -> list[TranslateTrain]:
+def translate_train(tuned: Sequence[FineTuned]) -> list[TranslateTrain]:
     """What trainings of an encoder on one language each, and tested in that, are together: a row of tables,
     where there are several. English without code-switching is the same with it. Who has none of its own has
     that of the same encoder under another name.
 
     Args:
-        tuned: on one dataset.
+        tuned: for one task on one dataset.
     """
     found, english = [], [one for one in tuned if one.taught == [PIVOT] and PIVOT in one.tested]
     for encoder in dict.fromkeys(one.encoder for one in tuned):
@@ -170,17 +190,33 @@ def _with_english(each: dict[str, FineTuned], english: list[FineTuned]) -> dict[
     return each if PIVOT in each or not same else {PIVOT: same[0], **each}
 
 
-def _check_complete(run: Run) -> None:
-    if not (run.record["train_languages"] and run.record["languages"]):
-        raise InputError(f"{run.path}: a run without languages of training or of the test, expected both")
-    measure = run.record["measure"]
-    if lacking := next((name for name, one in run.record["languages"].items() if measure not in one), None):
-        raise InputError(
-            f"{run.path}: no {measure!r} of {lacking}, by which the task is judged; run"
-            " `python -m embeddings finetune` again"
-        )
+def by_setting(measured: Measurements) -> Measured:
+    """The rows as the report shows them: trainings of an encoder on one language each are one system."""
+    derived, groups = Measured(), {}
+    for one in fine_tuned(measured):
+        groups.setdefault((one.dataset, one.task), []).append(one)
+    for (dataset, task), tuned in groups.items():
+        joined = translate_train(tuned)
+        shown = {
+            one.system.name: dict.fromkeys(one.tested, one)
+            for one in tuned
+            if not any(row.says_all_of(one) for row in joined)
+        }
+        for name, languages in (shown | {row.name: row.each for row in joined}).items():
+            for rows in _by_seed(languages, task):
+                derived.add({"system": {"name": name}, "dataset": dataset}, rows)
+    return derived
 
 
-def title_of(measure: str) -> str:
-    """In captions: "accuracy", "F1", "exact match"."""
-    return TITLES.get(measure, measure.replace("_", " "))
+def _by_seed(languages: dict[str, FineTuned], task: str) -> list[list[dict]]:
+    """The rows of every seed of a system that was trained for languages. Trainings on one language each, some
+    of which have more seeds than others, have no common deviation: what is left of them are means.
+    """
+    seeds = {len(one.system.runs) for one in languages.values()}
+    runs = [[] for _ in range(seeds.pop() if len(seeds) == 1 else 1)]
+    for language, one in languages.items():
+        for measure in one.measures:
+            values = one.values(language, measure)
+            for rows, value in zip(runs, values if not seeds else [fmean(values)], strict=True):
+                rows += numbers({measure: value}, direction=language, part=task)
+    return runs

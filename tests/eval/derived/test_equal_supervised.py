@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from eval.probes.equal_supervised import Reached, at_equal_supervised
-from eval.probes.learning_curves import Training
+from eval.derived.equal_supervised import Reached, at_equal_supervised
+from eval.derived.training_curves import Training
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
