@@ -25,7 +25,7 @@ all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 import csv
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,7 @@ COLUMNS = (
 )
 EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
+_EMPTY = dict.fromkeys(COLUMNS)
 
 
 @dataclass
@@ -185,9 +186,10 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     _check_written(path, sha256)
     try:
         with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            _check_columns(path, reader.fieldnames or [])
-            return [_read(path, reader.line_num, row) for row in reader]
+            reader = csv.reader(stream, strict=True)
+            columns = next(reader, [])
+            _check_columns(path, columns)
+            return [_read(path, reader.line_num, columns, texts) for texts in reader if texts]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
 
@@ -203,8 +205,7 @@ def _check_written(path: Path, sha256: str | None) -> None:
         )
 
 
-def _check_columns(path: Path, columns: Iterable[str]) -> None:
-    columns = list(columns)
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
     optional = [name for name in COLUMNS if name not in REQUIRED]
     if not set(REQUIRED) <= set(columns) <= set(COLUMNS) or len(set(columns)) < len(columns):
         raise InputError(
@@ -213,21 +214,26 @@ def _check_columns(path: Path, columns: Iterable[str]) -> None:
         )
 
 
-def _read(path: Path, line: int, row: dict) -> dict:
-    if None in row or None in row.values():
+def _read(path: Path, line: int, columns: Sequence[str], texts: Sequence[str]) -> dict:
+    if len(texts) != len(columns):
         raise InputError(f"{path}, line {line}: another number of fields than line 1 has")
-    for name in row:
-        row[name] = _value(path, line, name, row[name])
-    return {name: row.get(name) for name in COLUMNS}
+    row = _EMPTY | {name: text or None for name, text in zip(columns, texts, strict=True)}
+    for name in (*WHOLE, "value"):
+        if row[name] is not None:
+            row[name] = _number(path, line, name, row[name])
+    for name in REQUIRED:
+        if row[name] is None:
+            raise InputError(
+                f"{path}, line {line}: {name} is '', expected a {'name' if name in NAMES else 'number'}"
+            )
+    return row
 
 
-def _value(path: Path, line: int, name: str, text: str):
-    if not text and name not in REQUIRED:
-        return None
+def _number(path: Path, line: int, name: str, text: str) -> float:
     try:
-        value = int(text) if name in WHOLE else float(text) if name == "value" else text
+        value = int(text) if name in WHOLE else float(text)
     except ValueError:
         value = math.nan
-    if not text or value != value or value in (math.inf, -math.inf):
+    if not math.isfinite(value):
         raise InputError(f"{path}, line {line}: {name} is {text!r}, expected a number")
     return value

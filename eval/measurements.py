@@ -163,7 +163,8 @@ def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
 
 
 def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
-    """Two runs are of the same lines of the same directions, and were measured in the same way.
+    """Two runs are of the same lines of the same directions, and were measured in the same way. What was
+    translated through a pivot may lack directions: those from the pivot and into it.
 
     Raises:
         InputError: they are not; names both files.
@@ -172,8 +173,11 @@ def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame
         (_directions(expected), _directions(rows)),
         (_ways(first), _ways(run)),
     )
+    measured = [*directions[0], *directions[1]]
+    if first.record.get("pivot") or run.record.get("pivot"):
+        measured = [name for name in directions[0] if name in directions[1]]
     known = ways[0].keys() & ways[1].keys()
-    for sides, names in ((directions, [*directions[0], *directions[1]]), (ways, sorted(known))):
+    for sides, names in ((directions, measured), (ways, sorted(known))):
         for name in names:
             wanted, found = (side.get(name, "none") for side in sides)
             if found != wanted:

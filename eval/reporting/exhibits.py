@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -109,6 +110,7 @@ class Table:
         lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in self.rows]
         return "\n".join([*lines, "", f"*{escape_markdown(self.caption)}*"])
 
+    @cached_property
     def csv(self) -> str:
         """Unrounded numbers; an empty field where there is none."""
         rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
@@ -177,7 +179,7 @@ def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dic
     found = {}
     for section in sections:
         for table in section.tables:
-            found[tables / f"{table.name}.csv"] = table.csv().encode()
+            found[tables / f"{table.name}.csv"] = table.csv.encode()
         for figure in section.figures:
             found[plots / f"{figure.name}.png"] = figure.png
     return found
@@ -216,11 +218,19 @@ def _markdown_cell(one: Cell) -> str:
 
 
 def rows_behind(measured, measures: Sequence[str]) -> list[list]:
-    """The rows of measures (of `Measurements`), for the CSV file of a table or figure."""
+    """The rows of measures (of `Measurements`), for the CSV file of a table or figure. Repetitions are one
+    row, with their mean, "deviation" and number; the file of the measurement has each.
+    """
     rows = measured.rows
-    rows = rows[rows.measure.isin(measures)].drop(columns=["run", "split"])
+    rows = rows[rows.measure.isin(measures)]
+    if rows["repeat"].notna().any():
+        names = [name for name in rows if name not in ("repeat", "value")]
+        repeated = rows.groupby(names, dropna=False, sort=False)
+        rows = repeated.value.agg(value="mean", deviation="std").reset_index()
+        rows["repetitions"] = repeated["repeat"].count().where(lambda count: count > 0).to_numpy()
+    rows = rows.drop(columns=["run", "split"])
     rows = rows.loc[:, (rows.notna() & (rows != "")).any()]
-    rows = rows.astype({name: "Int64" for name in WHOLE if name in rows})
+    rows = rows.astype({name: "Int64" for name in (*WHOLE, "repetitions") if name in rows})
     return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
 
 

@@ -65,21 +65,24 @@ class ResultSet:
         return self.files.get(kind, [])
 
     @cached_property
+    def _scores(self) -> list[Scores]:
+        return [Scores.load(path) for path, _ in self.of_kind("scores")]
+
+    @cached_property
     def systems(self) -> list[System]:
         """Systems in the order of Table 8.2.
 
         Raises:
             InputError: as `group_scores`, `check_comet`.
         """
-        scores = [Scores.load(path) for path, _ in self.of_kind("scores")]
-        systems = group_scores(scores)
-        check_comet(scores)
+        systems = group_scores(self._scores)
+        check_comet(self._scores)
         return sorted(systems, key=order)
 
     @cached_property
     def datasets(self) -> list[str]:
         """In the order given."""
-        return list(dict.fromkeys(Scores.load(path).dataset for path, _ in self.of_kind("scores")))
+        return list(dict.fromkeys(scores.dataset for scores in self._scores))
 
     def on(self, dataset: str) -> list[System]:
         return by_dataset(self.systems)[dataset]

@@ -77,6 +77,7 @@ class Translation(Run):
             "split": self.record["split"],
             "checkpoint": self.record.get("checkpoint"),
             "search": self.search,
+            "pivot": self.pivot,
         }
 
 

@@ -12,6 +12,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -56,9 +57,12 @@ class Languages(ABC):
         """Token ids of a text, as they are between its marks. A tag or `</s>` that it spells is an unknown
         word.
         """
-        special = {*self.tokenizer.all_special_ids, *self.tag_ids}
         unknown = self.tokenizer.unk_token_id
-        return [unknown if number in special else number for number in self.tokenized(text)]
+        return [unknown if number in self._special_ids else number for number in self.tokenized(text)]
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset((*self.tokenizer.all_special_ids, *self.tag_ids))
 
     def tokenized(self, text: str) -> list[int]:
         """Token ids of a text without spaces around it."""

@@ -183,6 +183,7 @@ compare_retrieval() { # NAME OPTION...
   RESULTS+=("$OUTPUT/$1.json")
 }
 
+# shellcheck disable=SC2120 # options are those of the recipe that has some
 write_report() { # OPTION...
   run python -m eval report "${RESULTS[@]}" "$@" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   note_report "$OUTPUT"

@@ -14,6 +14,7 @@ from data_prep.model_folders.chat_template import Chat
 from llm.generation import Answers
 from llm.language_model import load_tokenizer
 from llm.prompting import PromptOptions
+from llm.search import Search
 from tests.llm.tiny_model import write_bloom
 from tests.llm.toy_text import WORDS, sentences, text_of, write_lines
 
@@ -121,6 +122,13 @@ def test_answers_in_a_chat_are_those_of_generate(translate, chatty, tmp_path):
         expected.append(next(filter(None, map(str.strip, answer.split("\n"))), ""))
     assert (tmp_path / "out/de-en.txt").read_text().splitlines() == expected
     assert len(set(expected)) > 1
+
+
+def test_an_answer_ends_where_the_settings_of_the_model_say(chatty):
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(chatty), load_tokenizer(chatty)
+    ends = [tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|end|>")]
+    assert Answers(model, tokenizer, Search(), is_chat=True).config.eos_token_id == ends
+    assert Answers(model, tokenizer, Search()).config.eos_token_id == tokenizer.eos_token_id
 
 
 def test_no_text_ends_a_turn(chatty):

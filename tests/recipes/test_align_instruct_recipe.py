@@ -327,7 +327,7 @@ def test_layers_are_of_the_first_seed_that_has_finished(tmp_path):
         (["--config", "bloomz24", "--model", "nowhere"], "--model: nowhere: no such folder"),
         (
             ["--config", "bloomz24", "--model", ".", "--stages", "base"],
-            "--stages base: makes the model of a lab",
+            "--stages base: makes the model of a toy",
         ),
         (["--config", "phrasebook", "--model", "m"], "--model m: --config phrasebook makes its own"),
         (["--config", "phrasebook", "--plan"], "--plan: not of this recipe"),

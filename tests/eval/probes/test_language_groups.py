@@ -9,7 +9,9 @@ from tests.eval.scored import direction as scored_direction
 BLEU = {"ar-de": 1.0, "de-ar": 2.0, "ar-zh": 4.0, "zh-ar": 6.0, "de-zh": 8.0, "de-en": 16.0, "en-de": 32.0}
 
 
-def scored_folder(folder, name: str, seed: int, shift: float = 0.0, without: tuple[str, ...] = ()):
+def scored_folder(
+    folder, name: str, seed: int, shift: float = 0.0, without: tuple[str, ...] = (), pivot: str | None = None
+):
     directions = {
         direction: scored_direction(
             "supervised" if "en" in direction else "zero-shot",
@@ -19,10 +21,12 @@ def scored_folder(folder, name: str, seed: int, shift: float = 0.0, without: tup
             off_target=None if direction in without else 0.25,
         )
         for direction, bleu in BLEU.items()
+        if pivot not in direction.split("-")
     }
     record = {
         "format": 1, "kind": "scores", "system": {"name": name, "seed": seed}, "data": {"path": "toy"},
         "split": "test", "scoring": SCORING, "directions": directions,
+        "pivot": pivot,
     }  # fmt: skip
     return write_scores(folder / "scores.json", record).parent
 
@@ -73,6 +77,15 @@ def test_the_table_has_seeds_of_a_system_together(command, tmp_path, groups):
     assert "| B | 1 | en→unseen | 1 | 32.0 | 64.0 | 50.00 | 25.00% |" in text
     rows = (tmp_path / "report/tables/language_groups_toy.csv").read_text(encoding="utf-8").splitlines()
     assert "toy,A,3,seen→unseen,bleu,4.0" in rows
+
+
+def test_translation_through_a_pivot_stands_beside_direct_translation(command, tmp_path, groups):
+    """It has no directions from the pivot and into it."""
+    direct = scored_folder(tmp_path / "a", "A", 1)
+    rows_of_groups(command, tmp_path, groups, direct, scored_folder(tmp_path / "b", "B", 1, pivot="en"))
+    text = (tmp_path / "out/language_groups_toy.csv").read_text(encoding="utf-8")
+    assert "toy,A,1,en→unseen,bleu,32.0" in text and "toy,B (pivot en),1,seen→unseen,bleu,1.0" in text
+    assert "toy,B (pivot en),1,en→unseen" not in text
 
 
 def test_a_language_of_two_groups_is_refused(command, tmp_path, groups):

@@ -142,7 +142,7 @@ def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
     html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "Languages of the output" in html and texts["de"][1] in html
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", html, flags=re.S)]
-    expected = "A 1 de-fr 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"
+    expected = "A 1 de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"
     assert expected.split() in rows
     shares = "de-fr 4 25.0 25.0 25.0 0.0 0.0 25.0"  # of de, en and fr, others, without letters, empty
     of_references = "[fr] 4 0.0 0.0 100.0 0.0 0.0 0.0"
