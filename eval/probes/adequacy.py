@@ -14,7 +14,7 @@ from command_line.progress import progress
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.scores import Translation
 from eval.results.systems import ENCODED_WITH
@@ -45,7 +45,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = [*paths_of(translated), *options.encoder.files(args.output)]
-    publish(KIND, options, inputs, lambda: measure(options, translated), written(args))
+    publish(KIND, options, inputs, lambda: measure(options, translated), from_arguments(Written, args))
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

@@ -18,7 +18,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, high, low, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import result_file
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import Pair, called, checked
@@ -83,7 +83,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

@@ -19,7 +19,7 @@ from command_line.option_classes import from_arguments
 from eval.measurements import Measurements
 from eval.probes.pair_correlations import correlations
 from eval.probes.parallel import OUTPUT
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
@@ -69,7 +69,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [*(result_file(path, SCORES) for path in options.scores), *retrieval_files(options)]
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def retrieval_files(options: Options) -> list[Path]:

@@ -12,7 +12,7 @@ from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from data_prep.formats.vectors import normalized
 from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "cosine"
 
@@ -24,7 +24,9 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(StoreOptions, args)
-    publish(KIND, options, index_files(options.states), lambda: measure(options), written(args))
+    publish(
+        KIND, options, index_files(options.states), lambda: measure(options), from_arguments(Written, args)
+    )
 
 
 def measure(options: StoreOptions) -> Measured:

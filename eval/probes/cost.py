@@ -25,7 +25,7 @@ from eval.probes.training_logs import (
     measure_logs,
     updates_and_words,
 )
-from eval.reporting.result_file import publish, written
+from eval.reporting.result_file import Written, publish
 
 KIND = "cost"
 OPERATIONS = 6  # per parameter and word, as of `python -m fairseq_ext plan`
@@ -64,7 +64,7 @@ def main(args) -> None:
     read = [*log_files(options), *(file for file in seconds if file.is_file())]
     if options.reference:
         read.append(options.reference)
-    publish(KIND, options, read, lambda: measure(options), written(args))
+    publish(KIND, options, read, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

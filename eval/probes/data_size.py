@@ -22,7 +22,7 @@ from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
 from eval.results.systems import System
@@ -99,7 +99,7 @@ def main(args) -> None:
         options,
         [*files, options.sizes],
         lambda: measure(options, files, args.allow_unlike),
-        written(args),
+        from_arguments(Written, args),
     )
 
 

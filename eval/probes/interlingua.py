@@ -14,7 +14,7 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.translation.evaluated_model import EvaluatedModel, add_model_arguments, add_name_arguments
 from eval.translation.search_options import (
     DecodingOptions,
@@ -63,7 +63,7 @@ def main(args) -> None:
     model, split = options.model, options.split
     texts = sorted((model.data / "text").glob(f"{split}.*"))  # the references of BLEU
     inputs = [*model.checkpoints, *model.data_files([split]), *texts]
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

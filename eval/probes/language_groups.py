@@ -15,7 +15,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from embeddings.groups import groups_file, read_groups
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import result_file, split_direction
 from eval.results.measures import means
 from eval.results.scores import SCORES, Scores
@@ -52,7 +52,7 @@ def add_arguments(parser) -> None:
 def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [*(result_file(path, SCORES) for path in options.scores), groups_file(options.groups)]
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

@@ -17,7 +17,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
 from eval.derived.training_curves import ACCURACY
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
@@ -64,7 +64,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     inputs = [result_file(path, SCORES) for path in options.scores]
     inputs += [result_file(path, LLR_FILE) for path in options.llr]
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

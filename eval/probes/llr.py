@@ -14,7 +14,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import index_files
 from eval.probes.protocol import ProtocolOptions, add_protocol_arguments
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "llr"
 TOKENS = {"all": "", "no-tags": ", without tags", "words": ", only words"}  # and how curves of them are named
@@ -64,7 +64,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     options.chosen()  # refuses settings that the protocol does not have before anything is read
     inputs = index_files(options.states)
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

@@ -13,7 +13,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
 from command_line.progress import progress
 from eval.probes.identified_languages import Identified
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import split_direction
 from eval.results.scores import Translation
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
@@ -43,7 +43,7 @@ def main(args) -> None:
     options = from_arguments(Options, args)
     translated = options.folders.files()
     inputs = paths_of(translated)
-    publish(KIND, options, inputs, lambda: measure(options, translated), written(args))
+    publish(KIND, options, inputs, lambda: measure(options, translated), from_arguments(Written, args))
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

@@ -34,7 +34,7 @@ from eval.probes.parallel import (
 )
 from eval.probes.precision import batches_of, word_retrieval
 from eval.probes.store import StateStore
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
@@ -86,7 +86,7 @@ def main(args) -> None:
         chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
         options = replace(options, alignments=chosen)
         inputs += alignment_files(options.words, options.split, chosen)
-    publish(KIND, options, inputs, lambda: measure(options), written(args))
+    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:

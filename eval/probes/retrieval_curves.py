@@ -19,7 +19,7 @@ from command_line.option_classes import from_arguments
 from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.systems import Run, check_one_training
@@ -57,7 +57,7 @@ def main(args) -> None:
     files = [result_file(path, "retrieval.json") for path in options.retrieval]
     trainings = checkpoints_of(files)
     logs = sorted({log_of(one) for checkpoints in trainings.values() for one in checkpoints.values()})
-    publish(KIND, options, [*files, *logs], lambda: measure(trainings), written(args))
+    publish(KIND, options, [*files, *logs], lambda: measure(trainings), from_arguments(Written, args))
 
 
 def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:

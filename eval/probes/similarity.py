@@ -22,7 +22,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
 from eval.probes.parallel import OUTPUT, StoreOptions, add_store_arguments, index_files, layerwise
 from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "similarity"
 
@@ -59,7 +59,9 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    publish(KIND, options, index_files(options.states), lambda: measure(options), written(args))
+    publish(
+        KIND, options, index_files(options.states), lambda: measure(options), from_arguments(Written, args)
+    )
 
 
 def measure(options: Options) -> Measured:

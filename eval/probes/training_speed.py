@@ -19,7 +19,7 @@ from eval.probes.training_logs import (
     measure_logs,
     updates_and_seconds,
 )
-from eval.reporting.result_file import publish, written
+from eval.reporting.result_file import Written, publish
 
 KIND = "training-speed"
 OUTLIERS = 0.25  # share of the reports, at either end, that are left out
@@ -32,7 +32,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    publish(KIND, options, log_files(options), lambda: measure(options), written(args))
+    publish(KIND, options, log_files(options), lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: LogOptions) -> Measured:

@@ -22,7 +22,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import from_arguments
 from eval.probes.transfer_correlations import FEWEST, Retrieval, correlations
 from eval.probes.transfer_indexes import Transfer, transfer
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
 
@@ -77,7 +77,13 @@ def main(args) -> None:
         raise InputError("--retrieved-as: of --retrieval, which is not given; leave it out")
     files = _files(options.results, FINETUNING)
     retrieved = _files(options.retrieval, RETRIEVAL)
-    publish(KIND, options, [*files, *retrieved], lambda: measure(options, files, retrieved), written(args))
+    publish(
+        KIND,
+        options,
+        [*files, *retrieved],
+        lambda: measure(options, files, retrieved),
+        from_arguments(Written, args),
+    )
 
 
 def _files(given: Iterable[Path], kind: str) -> list[Path]:

@@ -18,7 +18,7 @@ from eval.probes.training_logs import (
     measure_logs,
     validations,
 )
-from eval.reporting.result_file import publish, written
+from eval.reporting.result_file import Written, publish
 
 KIND = "validation-curves"
 METRICS = ("nmt_loss", "loss")
@@ -30,7 +30,13 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LogOptions, args)
-    publish(KIND, options, log_files(options), lambda: measure_logs(options, measure), written(args))
+    publish(
+        KIND,
+        options,
+        log_files(options),
+        lambda: measure_logs(options, measure),
+        from_arguments(Written, args),
+    )
 
 
 def measure(log: Path) -> tuple[dict, list[dict]]:

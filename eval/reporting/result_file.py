@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.measurements import Measured
-from command_line.option_classes import add_options, force_switch, from_arguments, output_folder, switch
+from command_line.option_classes import add_options, force_switch, output_folder, switch
 from command_line.result_file import write_result
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.shown import UNLIKE, sections_of
@@ -24,10 +24,6 @@ class Written:
 def add_output_arguments(parser) -> None:
     """Of `Written`."""
     add_options(parser, Written)
-
-
-def written(args) -> Written:
-    return from_arguments(Written, args)
 
 
 def publish(kind: str, options, inputs: Iterable[Path], measure: Callable[[], Measured], to: Written) -> None:

@@ -61,7 +61,7 @@ from pathlib import Path
 from command_line import options as types
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "log-length"
 
@@ -78,7 +78,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), written(args))
+    publish(KIND, options, options.logs, lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: LengthOptions) -> Measured:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import from_arguments
-from eval.reporting.result_file import add_output_arguments, publish, written
+from eval.reporting.result_file import Written, add_output_arguments, publish
 
 KIND = "census"
 
@@ -37,7 +37,7 @@ def add_arguments(parser) -> None:
 
 def main(args) -> None:
     options = from_arguments(Options, args)
-    publish(KIND, options, [], lambda: measure(options), written(args))
+    publish(KIND, options, [], lambda: measure(options), from_arguments(Written, args))
 
 
 def measure(options: Options) -> Measured:
