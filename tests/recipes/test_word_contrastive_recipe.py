@@ -1,5 +1,7 @@
 """`recipes/word_contrastive`: the systems of Tables 5.2 and C.1 to C.3, hyperparameters of thesis 5.2.3."""
 
+import os
+
 import pytest
 
 from tests.our_commands import parse_command
@@ -252,6 +254,7 @@ def test_curves_are_of_retrieval_of_every_checkpoint_that_is_kept(tmp_path):
     done = out / "curves/mlsc-seed1/480"
     done.mkdir(parents=True)
     (done / "retrieval.json").touch()
+    os.utime(done / "retrieval.json", (2e9, 2e9))  # later than the checkpoint
     unfinished = out / "curves/mlsc-seed1/240"  # a kill before its tables were written
     unfinished.mkdir(parents=True)
     (unfinished / "retrieval.json").touch()
