@@ -45,7 +45,6 @@ COLUMNS = (
 )
 EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
-_EMPTY = dict.fromkeys(COLUMNS)
 
 
 @dataclass
@@ -183,15 +182,29 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
     Raises:
         InputError: the file is missing, another one, or not such a table; names the line.
     """
+    columns = read_columns(path, sha256)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
+    """As `read_rows`, but column -> its values, which takes half the time."""
     _check_written(path, sha256)
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.reader(stream, strict=True)
             columns = next(reader, [])
             _check_columns(path, columns)
-            return [_read(path, reader.line_num, columns, texts) for texts in reader if texts]
+            rows = [(reader.line_num, texts) for texts in reader if texts]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+    for line, texts in rows:
+        if len(texts) != len(columns):
+            raise InputError(f"{path}, line {line}: another number of fields than line 1 has")
+    values = {
+        name: [_value(path, line, name, texts[place]) for line, texts in rows]
+        for place, name in enumerate(columns)
+    }
+    return {name: values.get(name, [None] * len(rows)) for name in COLUMNS}
 
 
 def _check_written(path: Path, sha256: str | None) -> None:
@@ -214,26 +227,17 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
         )
 
 
-def _read(path: Path, line: int, columns: Sequence[str], texts: Sequence[str]) -> dict:
-    if len(texts) != len(columns):
-        raise InputError(f"{path}, line {line}: another number of fields than line 1 has")
-    row = _EMPTY | {name: text or None for name, text in zip(columns, texts, strict=True)}
-    for name in (*WHOLE, "value"):
-        if row[name] is not None:
-            row[name] = _number(path, line, name, row[name])
-    for name in REQUIRED:
-        if row[name] is None:
-            raise InputError(
-                f"{path}, line {line}: {name} is '', expected a {'name' if name in NAMES else 'number'}"
-            )
-    return row
-
-
-def _number(path: Path, line: int, name: str, text: str) -> float:
+def _value(path: Path, line: int, name: str, text: str):
+    if not text and name not in REQUIRED:
+        return None
+    if text and name in NAMES:
+        return text
     try:
         value = int(text) if name in WHOLE else float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{path}, line {line}: {name} is {text!r}, expected a number")
+    if value != value or value in (math.inf, -math.inf):
+        raise InputError(
+            f"{path}, line {line}: {name} is {text!r}, expected a {'name' if name in NAMES else 'number'}"
+        )
     return value

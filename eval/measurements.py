@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import COLUMNS, NAMES, Measured, read_rows
+from command_line.measurements import COLUMNS, NAMES, Measured, read_columns
 from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
 MEASURED_ALIKE = (  # fields of runs on one dataset
@@ -129,9 +129,9 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     """The rows of a file, whose checksum is known.
 
     Raises:
-        InputError: as `read_rows`; a number stands in it twice.
+        InputError: as `read_columns`; a number stands in it twice.
     """
-    rows = _table(read_rows(path, sha256))
+    rows = _table(read_columns(path, sha256))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -143,7 +143,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     return rows
 
 
-def _table(rows: list[dict]) -> pd.DataFrame:
+def _table(rows: list[dict] | dict[str, list]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
 
 

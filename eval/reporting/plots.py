@@ -139,7 +139,7 @@ def lines(
     columns = min(columns or len(panels), len(panels))
     rows = -(-len(panels) // columns)
     width = max(4.2, 1.2 + 0.42 * len(ticks))
-    height = 3.6 if rows == 1 else 2.7 * rows + 0.6
+    height = (3.4 if rows == 1 else 2.7 * rows + 0.4) + 0.22 * -(-len(names) // 3)
     figure, axes = _canvas(width * columns, height, rows, columns, shared=title is not None)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)

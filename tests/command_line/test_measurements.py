@@ -1,0 +1,60 @@
+"""Rows of measurements in a file: what is written is read, and what is no such table is one clear line."""
+
+import pytest
+
+from command_line.errors import InputError
+from command_line.measurements import COLUMNS, read_columns, read_rows, write_rows
+
+ROW = {"run": 0, "dataset": "toy", "system": "A", "measure": "bleu", "value": 0.1}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "scores.csv"
+
+
+def test_rows_are_read_as_they_were_written(path):
+    rows = [ROW, ROW | {"seed": 2, "direction": "de-en\nfr", "value": -1e-300}]
+    sha256 = write_rows(path, rows)
+    assert read_rows(path, sha256) == [dict.fromkeys(COLUMNS) | row for row in rows]
+    assert read_columns(path)["seed"] == [None, 2]
+
+
+def test_a_table_without_rows(path):
+    write_rows(path, [])
+    assert read_rows(path) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0,toy,A,1,bleu", "another number of fields than line 1 has"),
+        ("0,toy,A,1,bleu,many", "value is 'many', expected a number"),
+        ("0,toy,A,1,bleu,", "value is '', expected a number"),
+        ("0,toy,A,1,bleu,nan", "value is 'nan', expected a number"),
+        ("0,toy,A,1,bleu,1e999", "value is '1e999', expected a number"),
+        ("0,toy,A,1.5,bleu,2", "seed is '1.5', expected a number"),
+        ("0,toy,,1,bleu,2", "system is '', expected a name"),
+    ],
+)
+def test_a_damaged_row_is_named(path, line, message):
+    path.write_text(f"run,dataset,system,seed,measure,value\n0,toy,A,,bleu,1\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_rows(path)
+    assert str(error.value) == f"{path}, line 3: {message}"
+
+
+@pytest.mark.parametrize(
+    "header", ["", "run,dataset,system,measure", "run,dataset,system,measure,value,value"]
+)
+def test_another_header_is_refused(path, header):
+    path.write_text(header, encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: found the columns .*; expected run, dataset"):
+        read_rows(path)
+
+
+def test_another_file_than_was_written_is_refused(path):
+    sha256 = write_rows(path, [ROW])
+    path.write_text(path.read_text(encoding="utf-8").replace("0.1", "0.2"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"is not the file that scores\.json beside it was written with"):
+        read_rows(path, sha256)
