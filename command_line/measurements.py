@@ -199,7 +199,7 @@ def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
         raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
     for line, texts in rows:
         if len(texts) != len(columns):
-            raise InputError(f"{path}, line {line}: another number of fields than line 1 has")
+            raise InputError(f"{at(path, line)}: another number of fields than line 1 has")
     values = {
         name: [_value(path, line, name, texts[place]) for line, texts in rows]
         for place, name in enumerate(columns)
@@ -222,7 +222,7 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
     optional = [name for name in COLUMNS if name not in REQUIRED]
     if not set(REQUIRED) <= set(columns) <= set(COLUMNS) or len(set(columns)) < len(columns):
         raise InputError(
-            f"{path}, line 1: found the columns {', '.join(columns) or 'none'};"
+            f"{at(path, 1)}: found the columns {', '.join(columns) or 'none'};"
             f" expected {', '.join(REQUIRED)}, and any of {', '.join(optional)}"
         )
 
@@ -238,6 +238,6 @@ def _value(path: Path, line: int, name: str, text: str):
         value = math.nan
     if value != value or value in (math.inf, -math.inf):
         raise InputError(
-            f"{path}, line {line}: {name} is {text!r}, expected a {'name' if name in NAMES else 'number'}"
+            f"{at(path, line)}: {name} is {text!r}, expected a {'name' if name in NAMES else 'number'}"
         )
     return value

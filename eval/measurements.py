@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.errors import InputError
+from command_line.errors import InputError, at
 from command_line.measurements import COLUMNS, NAMES, Measured, read_columns
 from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
@@ -137,7 +137,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     if len(twice):
         named = {name: value for name, value in twice.iloc[0][keys].items() if value == value and value != ""}
         raise InputError(
-            f"{path}, line {twice.index[0] + 2}: stands in an earlier line, too: "
+            f"{at(path, twice.index[0] + 2)}: stands in an earlier line, too: "
             + ", ".join(f"{name} {value}" for name, value in named.items())
         )
     return rows

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from command_line.errors import InputError
+from command_line.errors import InputError, at
 
 COLUMNS = ("dataset", "system", "seed", "measure", "value")  # of trainings.csv
 
@@ -143,10 +143,10 @@ def read_trainings(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}; expected CSV with the columns {', '.join(COLUMNS)}") from None
     if tuple(rows.columns) != COLUMNS:
-        raise InputError(f"{path}, line 1: found {', '.join(rows.columns)}, expected {', '.join(COLUMNS)}")
+        raise InputError(f"{at(path, 1)}: found {', '.join(rows.columns)}, expected {', '.join(COLUMNS)}")
     twice = rows.duplicated(list(COLUMNS[:-1]))
     if twice.any():
-        raise InputError(f"{path}, line {twice.argmax() + 2}: this number stands in an earlier line, too")
+        raise InputError(f"{at(path, twice.argmax() + 2)}: this number stands in an earlier line, too")
     return rows
 
 

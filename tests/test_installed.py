@@ -13,7 +13,7 @@ from tests.made_once import made_once
 from tests.test_imports import FOLDERS, ROOT
 
 FOREIGN = "import pathlib, sys\npathlib.Path(sys.argv[0]).parent.joinpath('foreign-was-run').touch()\n"
-NOT_INSTALLED = {"benchmarks"}
+NOT_INSTALLED = {"benchmarks", "studies"}
 NAMES = [name for name in FOLDERS if (ROOT / name).is_dir() and name not in NOT_INSTALLED]
 COMMANDS = [name for name in NAMES if (ROOT / name / "__main__.py").exists() and name != "multilingual_nmt"]
 

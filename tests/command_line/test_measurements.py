@@ -41,7 +41,7 @@ def test_a_damaged_row_is_named(path, line, message):
     path.write_text(f"run,dataset,system,seed,measure,value\n0,toy,A,,bleu,1\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_rows(path)
-    assert str(error.value) == f"{path}, line 3: {message}"
+    assert str(error.value) == f"{path}:3: {message}"
 
 
 @pytest.mark.parametrize(

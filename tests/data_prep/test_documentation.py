@@ -11,7 +11,7 @@ from data_prep.formats.texts import FILE_ENDINGS
 from tests.our_commands import parse_command
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = ("data_preparation.md", "linguistic_pretraining.md", "one_pair.md")
+GUIDES = ("data_preparation.md", "linguistic_pretraining.md", "one_pair.md", "transfer.md")
 COMMANDS = [
     line
     for guide in GUIDES

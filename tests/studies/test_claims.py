@@ -265,7 +265,7 @@ def test_files_that_are_wrong(path, trainings, capsys, old, new, error):
 def test_trainings_that_are_wrong(path, trainings, capsys):
     file = trainings(zero_shot=BLEU)
     for text, error in (
-        (file.read_text() + "lab,1,1,zero-shot,3\n", "line 11: this number stands in an earlier line"),
+        (file.read_text() + "lab,1,1,zero-shot,3\n", "trainings.csv:11: this number stands in an earlier line"),
         ("a,b\n1,2\n", "expected dataset, system, seed, measure, value"),
         ("dataset,system,seed,measure,value\nlab,1,one,zero-shot,3\n", "expected CSV with the columns"),
     ):
@@ -351,7 +351,7 @@ def test_the_page_of_claims_is_what_the_numbers_give(tmp_path):
     page.write_bytes((ROOT / "docs/claims.md").read_bytes())
     assert run(verdicts, ["--page", str(page), "--data", str(data)]) == 0
     assert page.read_bytes() == (ROOT / "docs/claims.md").read_bytes()
-    assert data.read_bytes() == (ROOT / "docs/results/data/claims.csv").read_bytes()
+    assert data.read_bytes() == (ROOT / "studies/verdicts.csv").read_bytes()
 
 
 def test_what_the_plan_says_of_rows_if_they_were_paired():
@@ -377,7 +377,7 @@ def test_what_the_plan_says_of_families():
 
 
 def test_how_many_claims_the_page_counts():
-    with open(ROOT / "docs/results/data/claims.csv", encoding="utf-8", newline="") as stream:
+    with open(ROOT / "studies/verdicts.csv", encoding="utf-8", newline="") as stream:
         said = [row["verdict"].split(":")[0] for row in csv.DictReader(stream)]
     agree, contradict, neither, untried = map(
         said.count, ("agrees", "contradicts", "cannot tell", "not tried")

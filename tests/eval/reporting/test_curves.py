@@ -51,7 +51,7 @@ def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
     (figure,) = curves_over(measured(updates), "toy", "course", PANELS, "Loss", most_ticks=20)
     ticks = [int(tick) for tick in drawn[0][0]]
     assert ticks == list(range(30, 460, 30))  # every third, back from the last one
-    lines = [line.split(",") for line in figure.numbers.csv().splitlines()]
+    lines = [line.split(",") for line in figure.numbers.csv.splitlines()]
     of_b = [line for line in lines[1:] if "B" in line and "loss" in line]
     assert [int(line[lines[0].index("update")]) for line in of_b] == list(updates)
 
