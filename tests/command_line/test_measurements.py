@@ -49,7 +49,7 @@ def test_a_damaged_row_is_named(path, line, message):
 )
 def test_another_header_is_refused(path, header):
     path.write_text(header, encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: found the columns .*; expected run, dataset"):
+    with pytest.raises(InputError, match=r":1: found the columns .*; expected run, dataset"):
         read_rows(path)
 
 

@@ -265,7 +265,7 @@ def test_files_that_are_wrong(path, trainings, capsys, old, new, error):
 def test_trainings_that_are_wrong(path, trainings, capsys):
     file = trainings(zero_shot=BLEU)
     for text, error in (
-        (file.read_text() + "lab,1,1,zero-shot,3\n", "trainings.csv:11: this number stands in an earlier line"),
+        (file.read_text() + "lab,1,1,zero-shot,3\n", "csv:11: this number stands in an earlier line"),
         ("a,b\n1,2\n", "expected dataset, system, seed, measure, value"),
         ("dataset,system,seed,measure,value\nlab,1,one,zero-shot,3\n", "expected CSV with the columns"),
     ):
