@@ -236,7 +236,7 @@ def _value(path: Path, line: int, name: str, text: str):
         value = int(text) if name in WHOLE else float(text)
     except ValueError:
         value = math.nan
-    if value != value or value in (math.inf, -math.inf):
+    if not math.isfinite(value):
         raise InputError(
             f"{at(path, line)}: {name} is {text!r}, expected a {'name' if name in NAMES else 'number'}"
         )

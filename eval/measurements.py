@@ -55,7 +55,7 @@ class Measurements:
             if not allow_unlike:
                 check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
-        return cls(systems, pd.concat(tables, ignore_index=True))
+        return cls(systems, pd.concat(tables, ignore_index=True) if tables else _table([]))
 
     @classmethod
     def derived(cls, measured: Measured) -> "Measurements":

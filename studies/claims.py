@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from command_line.errors import InputError, at
+from command_line.errors import InputError, at, check_file
 
 COLUMNS = ("dataset", "system", "seed", "measure", "value")  # of trainings.csv
 
@@ -118,10 +118,9 @@ def read_claims(path: Path) -> Claims:
     Raises:
         InputError: it is missing, no TOML, or not as `Claims` demands; names the field.
     """
+    check_file(path, "claims in TOML")
     try:
         return Claims.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; expected claims in TOML") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: no TOML: {error}") from None
     except ValidationError as error:
@@ -136,11 +135,12 @@ def read_trainings(path: Path) -> pd.DataFrame:
     Raises:
         InputError: the file is missing or no such table, or a number stands in it twice.
     """
+    check_file(path, "the numbers of trainings")
     try:
         rows = pd.read_csv(
             path, dtype={"dataset": str, "system": str, "seed": int, "measure": str, "value": float}
         )
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: {error}; expected CSV with the columns {', '.join(COLUMNS)}") from None
     if tuple(rows.columns) != COLUMNS:
         raise InputError(f"{at(path, 1)}: found {', '.join(rows.columns)}, expected {', '.join(COLUMNS)}")

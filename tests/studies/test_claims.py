@@ -274,6 +274,15 @@ def test_trainings_that_are_wrong(path, trainings, capsys):
         assert error in capsys.readouterr().err
 
 
+def test_files_that_are_not_there(path, trainings, tmp_path, capsys):
+    for option in ("--claims", "--trainings"):
+        for wrong in (tmp_path / "none", tmp_path):
+            given = {"--claims": path, "--trainings": trainings()} | {option: wrong}
+            assert run(verdicts, [word for pair in given.items() for word in pair]) == 2
+            said = capsys.readouterr().err
+            assert said.startswith(f"error: {wrong}: ") and said.count("\n") == 1
+
+
 def test_tables_of_a_page(path, trainings, tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- claims 8 -->\nold\n<!-- end of claims 8 -->\nafter\n", encoding="utf-8")

@@ -137,6 +137,14 @@ def refused(result) -> str:
     return line.removeprefix("error: ")
 
 
+def test_a_result_without_runs_shows_nothing(command, tmp_path):
+    record = {"format": 1, "kind": "cosine", "runs": [], "rows_sha256": "ab"}
+    (tmp_path / "cosine.json").write_text(json.dumps(record), encoding="utf-8")
+    result = command("report", tmp_path / "cosine.json", "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    assert "##" not in (tmp_path / "report/report.md").read_text(encoding="utf-8")
+
+
 def test_as_many_other_sentences_are_refused(store, probe):
     """Of a set under the same name; of stores that do not know their text nothing is said."""
     folders = [store(name, [0, 60, 90], name=name.upper()) for name in "ab"]
