@@ -14,7 +14,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
-EXTRAS := ja,zh,ko,align,formats,embed,llm,onnx,lid,ctranslate2,cluster,dev
+EXTRAS := ja,zh,ko,align,formats,comet,embed,llm,onnx,lid,ctranslate2,cluster,dev
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 

@@ -260,12 +260,12 @@ def test_a_name_of_a_type_that_training_lacks_is_missed(tokenizer):
 
 
 def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_path):
-    """Numbers are names; long sentences are cut to the windows of a small encoder."""
+    """Numbers are names; the languages share a word; long sentences are cut to the windows of a small encoder."""
     from embeddings.finetuning.options import Training
     from embeddings.finetuning.training import Learner, tested
 
     draw = np.random.default_rng(5)
-    for language, words in (("en", ("the", "park", "is")), ("de", ("das", "Park", "heute"))):
+    for language, words in (("en", ("the", "park", "is")), ("de", ("the", "Park", "heute"))):
         rows = []
         for _ in range(48):
             for _ in range(draw.integers(4, 12)):
@@ -277,10 +277,10 @@ def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_p
     job = Training(
         model=write_encoder(tmp_path / "bert"), pooler=None, task="names", train=files["en"],
         valid=files["en"], validation=ParallelValidation(None, None), layer=None, code_switching=None,
-        epochs=6, batch_size=8, learning_rate=5e-3, warmup=0, max_length=16, checkpoints=2, seed=1,
+        epochs=10, batch_size=8, learning_rate=2e-3, warmup=0, max_length=16, checkpoints=2, seed=1,
         precision="float32", cpu=True,
     )  # fmt: skip
     train, test = (read_files(job.what, given) for given in (job.train, files["en"] + files["de"]))
     Learner(job, train, train).train(tmp_path / "out")
     found = tested(job, tmp_path / "out/model", test)["languages"]
-    assert found["en"]["f1"] > 90 and found["de"]["f1"] > 50, found
+    assert found["en"]["f1"] > 90 and found["de"]["f1"] > 90, found
