@@ -8,13 +8,17 @@ of a word from the most frequent on. Links of single words count; phrases do not
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
-from command_line.lines import count_lines, read_lines
+from command_line.lines import read_lines
 from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path
+from command_line.progress import progress
+from command_line.workers import dask_option, make_workers, workers_option
+from data_prep.blocks import Block, read_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,8 @@ class LexiconJob:
     output: Path = output_folder("dictionaries A-B.txt")
     translations: int = option("translations of a word, at most", 3)
     min_count: int = option("aligned word pairs that a translation needs", 2)
+    workers: int = workers_option()
+    dask: str | None = dask_option()
     force: bool = force_switch()
 
 
@@ -49,39 +55,52 @@ def main(job: LexiconJob) -> None:
     if step.is_complete(job.force):
         return
     step.begin(lambda path: path.suffix == ".txt")
-    for text in training:
-        counts = PairCounts(aligned_words(*text.paths, links[text.pair])).at_least(job.min_count)
-        first, second = text.pair.split("-")
-        for name, pairs in (
-            (f"{first}-{second}", counts),
-            (f"{second}-{first}", Counter({(b, a): count for (a, b), count in counts.items()})),
-        ):
-            lines = list(dictionary_lines(pairs, job.translations))
-            if lines:  # a dictionary without entries is none, for those who read it as well
-                with atomic_path(job.output / f"{name}.txt") as path:
-                    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            print(f"lexicon {name}: {len(lines):,} entries")
+    with make_workers(job.workers, job.dask) as workers:
+        for text in training:
+            blocks = workers.map(aligned_words, read_blocks(*text.paths, links[text.pair]))
+            shown = progress(blocks, None, f"lexicon {text.pair}", "word", size=Counter.total)
+            counted = chain.from_iterable(block.items() for block in shown)
+            write_dictionaries(job, text.pair, PairCounts(counted).at_least(job.min_count))
     step.finish()
 
 
-def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str, str]]:
-    """Every pair of words that a link of single words joins.
+def aligned_words(block: Block) -> Counter:
+    """(word, translation) -> how often a link of single words joins them, in lines of words, words and links.
 
     Raises:
-        InputError: a link to a word that a sentence does not have, or other numbers of lines.
+        InputError: a link to a word that a sentence does not have.
     """
     from data_prep.alignment.links import check_range, parse_line
 
-    lines, *expected = map(count_lines, (links, path_a, path_b))
-    if set(expected) != {lines}:
-        raise InputError(f"{links}: {lines} lines, expected {expected[0]} as in {path_a}")
-    texts = map(read_lines, (path_a, path_b, links))
-    for number, (a, b, line) in enumerate(zip(*texts, strict=True), start=1):
-        words_a, words_b, spans = a.split(), b.split(), parse_line(line, links, number)
-        check_range(spans, len(words_a), len(words_b), links, number)
-        for start_a, end_a, start_b, end_b in spans:
-            if end_a - start_a == 1 == end_b - start_b:
-                yield words_a[start_a], words_b[start_b]
+    path, counts = block.paths[2], Counter()
+    texts = map(block.decode, range(3))
+    for number, (a, b, line) in enumerate(zip(*texts, strict=True), block.first_line):
+        words_a, words_b, spans = a.split(), b.split(), parse_line(line, path, number)
+        check_range(spans, len(words_a), len(words_b), path, number)
+        counts.update(
+            (words_a[start_a], words_b[start_b])
+            for start_a, end_a, start_b, end_b in spans
+            if end_a - start_a == 1 == end_b - start_b
+        )
+    return counts
+
+
+def write_dictionaries(job: LexiconJob, pair: str, counts: Counter) -> None:
+    """Write those of both directions of a pair.
+
+    Args:
+        counts: (word, translation) -> how often they are aligned.
+    """
+    first, second = pair.split("-")
+    for name, pairs in (
+        (f"{first}-{second}", counts),
+        (f"{second}-{first}", Counter({(b, a): count for (a, b), count in counts.items()})),
+    ):
+        lines = list(dictionary_lines(pairs, job.translations))
+        if lines:  # a dictionary without entries is none, for those who read it as well
+            with atomic_path(job.output / f"{name}.txt") as path:
+                path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        print(f"lexicon {name}: {len(lines):,} entries")
 
 
 def dictionary_lines(counts: Counter, translations: int) -> Iterator[str]:

@@ -17,14 +17,18 @@ class PairCounts:
     pairs of a large corpus are rare.
     """
 
-    def __init__(self, pairs: Iterable[tuple[str, str]]):
+    def __init__(self, counted: Iterable[tuple[tuple[str, str], int]]):
+        """
+        Args:
+            counted: a word and its translation, and how often they are aligned; a pair may come again.
+        """
         self._words, self._translations = Vocabulary(), Vocabulary()
         self._keys, self._counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         parts, size = [], 0
-        pairs = iter(pairs)
-        while part := list(itertools.islice(pairs, AT_ONCE)):
-            numbers = (self._words[word] << 32 | self._translations[other] for word, other in part)
-            parts.append(np.fromiter(numbers, dtype=np.int64, count=len(part)))
+        counted = iter(counted)
+        while part := list(itertools.islice(counted, AT_ONCE)):
+            rows = ((self._words[a] << 32 | self._translations[b], count) for (a, b), count in part)
+            parts.append(np.fromiter(rows, dtype=(np.int64, 2), count=len(part)))
             size += len(part)
             if size > max(AT_ONCE, len(self._keys)):
                 self._add(parts)
@@ -32,8 +36,8 @@ class PairCounts:
         self._add(parts)
 
     def _add(self, parts: list[np.ndarray]) -> None:
-        keys = np.concatenate([self._keys, *parts])
-        counts = np.concatenate([self._counts, *(np.ones_like(part) for part in parts)])
+        keys = np.concatenate([self._keys, *(part[:, 0] for part in parts)])
+        counts = np.concatenate([self._counts, *(part[:, 1] for part in parts)])
         self._keys, places = np.unique(keys, return_inverse=True)
         self._counts = np.bincount(places, counts, minlength=len(self._keys)).astype(np.int64)
 

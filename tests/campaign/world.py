@@ -30,7 +30,7 @@ WORDS = {
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
     "data_prep structures": "--input {w}/parsed --tokenized {w}/tok --subword {w}/sub --data {w}/data",
     "data_prep align": "--input {w}/tok --output {o} --workers 1",
-    "data_prep lexicon": "--input {w}/tok --alignments {w}/linked --output {o}",
+    "data_prep lexicon": "--input {w}/tok --alignments {w}/linked --output {o} --workers 1",
     "data_prep alignment-error": "--gold {w}/gold.txt --alignment {w}/links.txt --output {o}/aer.json",
     "data_prep corpus-stats": "--input {w}/tok --output {o} --no-plot --workers 1",
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",

@@ -8,6 +8,7 @@ import pytest
 
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
+from tests.our_commands import run_command
 
 STEPS = {
     "clean": "--input {p}/raw --min-language 0.01 --ignore-case",
@@ -15,6 +16,7 @@ STEPS = {
     "subword": "--input {p}/tok --merges 100",
     "binarize": "--input {p}/sub --text {p}/raw",
     "align": "--input {p}/tok",
+    "lexicon": "--input {p}/tok --alignments {a} --min-count 1",
     "corpus-stats": "--input {p}/tok --no-plot",
 }
 RECORDS = {f"{name}.json" for name in STEPS}  # of times and folders
@@ -28,15 +30,49 @@ def contents(folder: Path) -> dict:
     }
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_the_same_bytes_as_alone(step, prepared, tmp_path, cluster, monkeypatch, name):
+@pytest.fixture(scope="module")
+def aligned(prepared, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("aligned") / "words"
+    words = f"data_prep align --input {prepared}/tok --output {folder} --workers 1"
+    assert run_command(words.split()) == 0
+    return folder
+
+
+@pytest.fixture
+def same_bytes(step, tmp_path, cluster, monkeypatch):
+    """Run a step alone and on the cluster, and compare what it writes."""
     monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 40)
     monkeypatch.chdir(tmp_path)  # another folder than that of the cluster's workers
-    words = STEPS[name].format(p=prepared).split()
-    assert step(name, *words, "--output", "alone", "--workers", 1)[0] == 0
-    status, error = step(name, *words, "--output", "cluster", "--dask", cluster.scheduler_address)
-    assert status == 0, error
-    assert contents(tmp_path / "alone") == contents(tmp_path / "cluster") != {}
+
+    def compare(name: str, *words) -> None:
+        assert step(name, *words, "--output", "alone", "--workers", 1)[0] == 0
+        status, error = step(name, *words, "--output", "cluster", "--dask", cluster.scheduler_address)
+        assert status == 0, error
+        assert contents(tmp_path / "alone") == contents(tmp_path / "cluster") != {}
+
+    return compare
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, name):
+    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned).split())
+
+
+def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):
+    """The worker dies between two blocks, as the operating system ends one that takes too much memory."""
+    every, died = DaskWorkers.map, []
+
+    def with_a_death(workers, function, items):
+        for result in every(workers, function, items):
+            if not died:
+                (address, process), *_ = workers._client.run(os.getpid).items()
+                died.append(address)
+                os.kill(process, signal.SIGKILL)
+            yield result
+
+    monkeypatch.setattr(DaskWorkers, "map", with_a_death)
+    same_bytes("tokenize", "--input", prepared / "raw")
+    assert died
 
 
 class DiesOnce:
@@ -68,7 +104,10 @@ def test_a_worker_that_dies_is_replaced(cluster, tmp_path):
         assert (tmp_path / "died").exists()
 
 
-def test_an_item_that_kills_every_worker_is_one_line(cluster):
+def test_an_item_that_kills_every_worker_is_one_line(cluster, monkeypatch):
+    monkeypatch.setattr(
+        cluster.scheduler, "allowed_failures", 0
+    )  # a worker that dies as it starts is not replaced
     with DaskWorkers(cluster.scheduler_address) as workers:
         with pytest.raises(InputError, match=r"--dask: workers of the cluster died again and again"):
             list(workers.map(Dies(), [1]))

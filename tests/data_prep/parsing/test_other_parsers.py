@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shutil
 import stat
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -119,6 +120,37 @@ def test_a_dask_cluster(step, corpus, model, tmp_path, cluster, monkeypatch):
     )
     name = "train.en-ja.en.phrases"
     assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_structures_of_subwords_on_a_cluster(step, corpus, model, tmp_path, cluster, monkeypatch):
+    parsed, subwords, data = (tmp_path / name for name in ("parsed", "subwords", "data"))
+    assert phrases(step, corpus, parsed, "--model", model)[0] == 0
+    assert step("subword", "--input", corpus, "--output", subwords, "--merges", 9, "--workers", 1)[0] == 0
+    words = ("--input", subwords, "--text", corpus, "--output", data, "--workers", 1)
+    assert step("binarize", *words)[0] == 0
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 2)
+    written = []
+    for name, where in (("alone", ("--workers", 1)), ("shared", ("--dask", cluster.scheduler_address))):
+        folder = shutil.copytree(data, tmp_path / name)
+        folders = ("--input", parsed, "--tokenized", corpus, "--subword", subwords, "--data", folder)
+        status, error = step("structures", *folders, *where)
+        assert status == 0, error
+        written.append((folder / "train.en-ja.en.phrases").read_bytes())
+    assert written[0] == written[1]
+
+
+@pytest.mark.slow
+def test_bunsetsu_on_a_cluster(step, tmp_path, write_corpus, cluster, monkeypatch):
+    pytest.importorskip("ginza")
+    LOADED.make.cache_clear()
+    monkeypatch.setattr(parsing_step, "LINES_PER_SHARD", 1)
+    corpus = write_corpus(tmp_path / "tok", {"train.en-ja.ja": JAPANESE})
+    written = []
+    for name, where in (("alone", ("--workers", 1)), ("shared", ("--dask", cluster.scheduler_address))):
+        status, error = step("bunsetsu", "--input", corpus, "--output", tmp_path / name, *where)
+        assert status == 0, error
+        written.append((tmp_path / name / "train.en-ja.ja.bunsetsu").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_threads_share_no_parser(monkeypatch):
