@@ -18,6 +18,7 @@ from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import language_tags
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT
 from fairseq_ext.data.noising import tasks
+from fairseq_ext.export.encoder_graph import placement_of_layer
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
@@ -286,13 +287,17 @@ def test_what_follows_from_other_options_is_not_recorded():
 
 
 def test_a_new_placement_is_one_entry(monkeypatch):
-    def doubled(x, sublayer, norm, dropout, residual):
-        return norm(x + dropout(norm(sublayer(x))))
+    def doubled(x, sublayer, norms, dropout, residual):
+        of_contribution, of_sum = norms
+        return of_sum(x + dropout(of_contribution(sublayer(x))))
 
-    entry = residual_block.NormPlacement("DoubleNorm", "LN(x+LN(F(x)))", final_norm=True, apply=doubled)
+    entry = residual_block.NormPlacement(
+        "DoubleNorm", "LN(x+LN(F(x)))", final_norm=True, apply=doubled, norms=2
+    )
     monkeypatch.setitem(residual_block.PLACEMENTS, "double", entry)
     model = build(MnmtTransformerModel, toy_dictionary(), norm_placement="double")
-    assert model.encoder.layers[0].residual_block is doubled
+    layer = model.encoder.layers[0]
+    assert placement_of_layer(layer) == "double" and len(layer.final_layer_norm) == 2
     assert model.encoder.layer_norm is not None and model.decoder.layer_norm is not None
     cfg = {"model": model.encoder.cfg, "common": {"seed": 1}}
     record = describe(cfg, "t-enc")
