@@ -5,6 +5,7 @@
 | `post`     | LN(x + F(x))                                                                     |
 | `pre`      | x + F(LN(x))                                                                     |
 | `swap-pre` | x + LN(F(x))                                                                     |
+| `sandwich` | x + LN(F(LN(x))), with two norms (Ding et al. 2021, CogView)                     |
 
 All but `post` leave the sum of the layers unnormalized, so encoder and decoder end with a norm of their own.
 Dropout is the last thing that happens to a block's contribution before it is added; the paper does not say
@@ -64,6 +65,14 @@ def _swap_pre(x: Tensor, sublayer: Sublayer, norm: nn.Module, dropout: nn.Module
     return x + contribution if residual else contribution
 
 
+def _sandwich(
+    x: Tensor, sublayer: Sublayer, norms: nn.ModuleList, dropout: nn.Module, residual: bool
+) -> Tensor:
+    first, last = norms
+    contribution = dropout(last(sublayer(first(x))))
+    return x + contribution if residual else contribution
+
+
 @dataclass(frozen=True)
 class NormPlacement:
     """Where the norms of a residual block are.
@@ -86,10 +95,11 @@ class NormPlacement:
     norms: int = 1
 
 
-PLACEMENTS = {  # in the order of Table 8.2
+PLACEMENTS = {  # in the order of Table 8.2, then others
     "pre": NormPlacement("PreNorm", "x+F(LN(x))", final_norm=True, apply=_pre),
     "post": NormPlacement("PostNorm", "LN(x+F(x))", final_norm=False, apply=_post),
     "swap-pre": NormPlacement("Swap-PreNorm", "x+LN(F(x))", final_norm=True, apply=_swap_pre),
+    "sandwich": NormPlacement("Sandwich-LN", "x+LN(F(LN(x)))", final_norm=True, apply=_sandwich, norms=2),
 }
 
 

@@ -36,6 +36,7 @@ def reference_block(placement: str, x, function, norm, residual: bool = True):
         "post": lambda: norm(kept + function(x)),
         "pre": lambda: kept + function(norm(x)),
         "swap-pre": lambda: kept + norm(function(x)),
+        "sandwich": lambda: kept + norm[1](function(norm[0](x))),
     }
     return equations[placement]()
 

@@ -226,6 +226,7 @@ def test_names_of_sentence_encoders():
         ({"norm_placement": "post"}, "PostNorm T-ENC"),
         ({"norm_placement": "pre"}, "PreNorm T-ENC"),
         ({"norm_placement": "swap-pre", "no_norm_affine": True}, "Swap-PreNorm-simple T-ENC"),
+        ({"norm_placement": "sandwich"}, "Sandwich-LN T-ENC"),
         ({"norm_placement": "pre", "no_encoder_final_norm": True}, "PreNorm w/o Enc-Last T-ENC"),
         ({"norm_placement": "post", "drop_residual_layers": "4"}, "PostNorm T-ENC w/o Res."),
         ({"norm_placement": "pre", "drop_residual_layers": "2,3"}, "PreNorm T-ENC w/o Res. (2,3)"),

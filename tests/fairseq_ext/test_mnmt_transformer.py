@@ -63,12 +63,15 @@ def test_dropout_is_where_fairseq_has_it(dictionary, placement, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("placement", "with_residual", "without"), [("post", 55, 45), ("pre", 123, 121), ("swap-pre", 227, 225)]
+    ("placement", "with_residual", "without"),
+    [("post", 55, 45), ("pre", 123, 121), ("swap-pre", 227, 225), ("sandwich", 3027, 3025)],
 )
 def test_dropout_is_the_last_that_happens_to_what_is_added(placement, with_residual, without):
     """x = 2, F(x) = x + 1, LN(x) = 5 x, and a square in place of dropout."""
     block = PLACEMENTS[placement].apply
-    functions = (lambda x: x + 1, lambda x: 5 * x, lambda x: x**2)
+    norms = [lambda x: 5 * x] * PLACEMENTS[placement].norms
+    norm = norms[0] if len(norms) == 1 else norms
+    functions = (lambda x: x + 1, norm, lambda x: x**2)
     assert [block(2, *functions, residual) for residual in (True, False)] == [with_residual, without]
 
 
