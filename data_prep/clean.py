@@ -101,7 +101,7 @@ class Cleaning:
     )
     exclude_text: list[tuple[str, Path]] = option(
         "remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
-        "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
+        "evaluation sets of any name (thesis 2.3.2); without LANG=, training lines in any language",
         [],
         nargs="+",
         type=EXCLUDED,

@@ -51,7 +51,7 @@ class LowResourceJob:
     input: Path = option("folder of SPLIT.SRC-TGT.LANG files, cleaned", required=True)
     output: Path = output_folder("the folders SIZE and monolingual")
     sizes: list[str] = option(
-        "numbers of pairs, separated by commas (4.4.6), or all (default: 3000,10000,20000,50000)",
+        "numbers of pairs, separated by commas (thesis 4.4.6), or all (default: 3000,10000,20000,50000)",
         ["3000", "10000", "20000", "50000"],
         type=options.items(SIZE),
     )

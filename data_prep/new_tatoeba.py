@@ -37,7 +37,7 @@ class NewTatoebaJob:
 
     folder: Path = positional("folder of PAIR/{dev,test}.{src,trg}: deu-eng/dev.src", metavar="DIR")
     output: Path = output_folder("english and others")
-    sample: int = option("sentence pairs of every pair of languages (3.1)", 1000)
+    sample: int = option("sentence pairs of every pair of languages (OneAligner 3.1)", 1000)
     seed: int = option("of the draw", 1, type=options.seed)
     force: bool = force_switch()
 

@@ -41,13 +41,13 @@ ALIGNERS = {
         "data_prep.alignment.fast_align",
         "DirectedAligner",
         True,
-        "IBM model 2 near the diagonal, built in (5.1.1)",
+        "IBM model 2 near the diagonal, built in (thesis 5.1.1)",
     ),
     "word2word": AlignerChoice(
         "data_prep.alignment.word2word",
         "LexiconAligner",
         False,
-        "lexicon of the bitext, few and precise, phrases (5.1.1)",
+        "lexicon of the bitext, few and precise, phrases (thesis 5.1.1)",
     ),
     "eflomal": AlignerChoice(
         "data_prep.alignment.external_aligners",
