@@ -133,7 +133,7 @@ def export(job: ExportJob, folder: Path) -> None:
 def move_into(folder: Path, output: Path) -> list[Path]:
     """Move all files to the same places below `output`."""
     written, mode = [], (folder / "README.md").stat().st_mode
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         target = output / path.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, target)
@@ -197,8 +197,8 @@ class Format:
             others = " and ".join(
                 f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
             )
-            known = ", ".join(self.precisions)
-            raise InputError(f"--precision {precision}: of {others}; --to {name} has {known}")
+            precisions = ", ".join(self.precisions)
+            raise InputError(f"--precision {precision}: of {others}; --to {name} has {precisions}")
 
 
 FORMATS = {

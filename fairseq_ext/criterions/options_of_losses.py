@@ -70,13 +70,13 @@ def names_of_losses(cfg) -> list[str]:
     Raises:
         InputError: nothing, no such loss, or one that occurs twice.
     """
-    known = [TRANSLATION, *LOSSES]
+    registered = [TRANSLATION, *LOSSES]
     names = [name.strip() for name in (cfg.losses or "").split(",") if name.strip()]
     if not names:
-        raise InputError(f"--losses: names none; expected some of {', '.join(known)}")
+        raise InputError(f"--losses: names none; expected some of {', '.join(registered)}")
     for name in names:
-        if name not in known:
-            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(known)}")
+        if name not in registered:
+            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(registered)}")
         if names.count(name) > 1:
             raise InputError(f"--losses {cfg.losses}: {name!r} occurs twice")
     return names

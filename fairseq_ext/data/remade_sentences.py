@@ -170,12 +170,12 @@ class Remade:
                 "--subword-dropout, --subword-alpha, --word-substitution: word alignments are of the subwords"
                 " as binarized; leave out the losses that read them"
             )
-        known = set(task.dictionary.symbols[: task.base_vocabulary_size])
+        vocabulary = set(task.dictionary.symbols[: task.base_vocabulary_size])
         preparation, sampler = Preparation.load(folder), None
         if cfg.subword_dropout or cfg.subword_alpha:
             options = cfg.subword_dropout, cfg.subword_alpha, cfg.subword_nbest
-            sampler = make_sampler(preparation, known, *options)
-        substitution = _substitutions(cfg, preparation, task.tags.languages, known)
+            sampler = make_sampler(preparation, vocabulary, *options)
+        substitution = _substitutions(cfg, preparation, task.tags.languages, vocabulary)
         longest = min(cfg.max_source_positions, cfg.max_target_positions) - MOST_TAGS
         sides = (substitution if given else {} for given in SIDES[str(cfg.substitution_sides)])
         return cls(tuple(sides), sampler, SIDES[str(cfg.subword_sides)], task.dictionary, longest, cfg.seed)
@@ -205,13 +205,15 @@ class Remade:
         return RemadeSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
 
 
-def _substitutions(cfg, preparation, languages: list[str], known: set[str]) -> dict[str, WordSubstitution]:
+def _substitutions(
+    cfg, preparation, languages: list[str], vocabulary: set[str]
+) -> dict[str, WordSubstitution]:
     """Of every language that has a dictionary; none without the option."""
     if not cfg.word_substitution:
         return {}
     return {
         language: WordSubstitution(
-            cfg.word_substitution, words, preparation.subwords, preparation.subword["type"], known
+            cfg.word_substitution, words, preparation.subwords, preparation.subword["type"], vocabulary
         )
         for language, words in read_dictionaries(cfg.word_dictionaries, languages).items()
     }

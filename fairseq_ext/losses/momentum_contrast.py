@@ -143,9 +143,9 @@ class MomentumContrast(WeightedLoss):
 
     def set_extra_state(self, state: dict) -> None:
         if state["queue"].shape != self.queue.shape:
-            found, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
+            saved, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
             raise InputError(
-                f"--momentum-contrast-queue: the checkpoint has a queue of {found}, the options {expected};"
+                f"--momentum-contrast-queue: the checkpoint has a queue of {saved}, the options {expected};"
                 " expected the --momentum-contrast-queue and -dim of its training"
             )
         self.slow.weights, self.queue = dict(state["weights"]), state["queue"]

@@ -92,7 +92,7 @@ class SentenceContrast(WeightedLoss):
 
     def _parse_widths(self, text: str, width: int) -> list[int]:
         """Ascending widths, the last one of the whole vectors."""
-        numbers = [natural(one.strip()) or 0 for one in filter(None, str(text).split(","))]
+        numbers = [natural(entry.strip()) or 0 for entry in filter(None, str(text).split(","))]
         right = numbers == sorted(set(numbers)) and all(0 < number < width for number in numbers)
         self.require(right, "nested_widths", f"ascending numbers between 1 and {width - 1}, as in 32,64")
         self.require(not (numbers and self.options.dim), "nested_widths", "none, or dim 0: no projection")

@@ -70,17 +70,17 @@ class TranslationLanguageModelling(WeightedLoss):
         self.mask = sizes.bos if sizes.mask is None else sizes.mask
         self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
         self.bias = nn.Parameter(torch.zeros(sizes.vocabulary))
-        if sizes.word_head and (known := sizes.word_head()):
-            self._start_from(known)
+        if sizes.word_head and (word_head := sizes.word_head()):
+            self._start_from(word_head)
 
     @torch.no_grad()
-    def _start_from(self, known) -> None:
+    def _start_from(self, word_head) -> None:
         """Take the weights of a `WordHead`."""
         dense, _, norm = self.head
-        dense.load_state_dict(known.dense.state_dict())
-        norm.load_state_dict(known.norm.state_dict())
-        norm.eps = known.norm.eps
-        self.bias.copy_(known.bias)
+        dense.load_state_dict(word_head.dense.state_dict())
+        norm.load_state_dict(word_head.norm.state_dict())
+        norm.eps = word_head.norm.eps
+        self.bias.copy_(word_head.bias)
 
     def forward(self, outputs, batch) -> Term:
         sides = (batch["net_input"]["src_tokens"], batch["mirror"]["src_tokens"])

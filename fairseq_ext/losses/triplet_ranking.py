@@ -127,8 +127,8 @@ def triplet_ranking(
     positive = scores.diagonal()[:, None]
     costs = []
     for anchored in (scores, scores.t()):
-        found = negatives(anchored.detach(), random_negatives)
-        costs.append(margin - positive + anchored.gather(1, found))
+        rows = negatives(anchored.detach(), random_negatives)
+        costs.append(margin - positive + anchored.gather(1, rows))
     costs = torch.cat(costs)  # 2N x number of negatives, the hardest first
     counted = ~(costs.detach() < 0)  # a cost that is no number counts: fairseq must see it
     if hardest_without_hinge:

@@ -60,19 +60,19 @@ class FusedAdam(FairseqOptimizer):
         Raises:
             InputError: the averages are of other parameters, or of some of other shapes.
         """
-        known, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
-        if known != own:  # for example of other --losses
+        saved, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
+        if saved != own:  # for example of other --losses
             raise InputError(
-                f"the optimizer of the checkpoint has averages of {known} parameters, here are {own}; give"
+                f"the optimizer of the checkpoint has averages of {saved} parameters, here are {own}; give"
                 " the model and losses of before, or --reset-optimizer to train on without them"
             )
         options = {name: value for name, value in self.optimizer_config.items() if name != "lr"}
         super().load_state_dict(state_dict, options | (optimizer_overrides or {}))
         for parameter, averages in self._optimizer.state.items():
-            found = averages["exp_avg"].shape
-            if found != parameter.shape:
+            shape = averages["exp_avg"].shape
+            if shape != parameter.shape:
                 raise InputError(
-                    f"the optimizer of the checkpoint has averages of {tuple(found)} numbers for a parameter"
+                    f"the optimizer of the checkpoint has averages of {tuple(shape)} numbers for a parameter"
                     f" of {tuple(parameter.shape)}; give --reset-optimizer to train on without them"
                 )
 

@@ -182,12 +182,12 @@ def _check_validation(cfg) -> None:
 
 def _check_virtual_epochs(cfg) -> None:
     """They are made of the order and the number of updates of whole passes."""
-    found = {
+    refused = {
         "--skip-remainder-batch": cfg.skip_remainder_batch is True,
         "--curriculum": isinstance(cfg.curriculum, int) and cfg.curriculum > 0,
         f"--update-freq {','.join(map(str, cfg.update_freq))}": len(cfg.update_freq) > 1,
     }
-    for option in (option for option, is_there in found.items() if is_there):
+    for option in (option for option, is_there in refused.items() if is_there):
         raise InputError(f"{option}: counts epochs, which --virtual-epoch-updates divides; give one of both")
 
 
