@@ -35,7 +35,7 @@ class BytePairDropout:
     Args:
         path: the merges.
         dropout: p of Provilkov et al. 2020.
-        known: units of the dictionary.
+        vocabulary: units of the dictionary.
     """
 
     def __init__(self, path, dropout: float, vocabulary: Container[str]):
@@ -90,7 +90,7 @@ class SentencePieceSampling:
         path: the model.
         alpha: smoothing of Kudo 2018, or the dropout of a BPE model.
         nbest: how many are drawn from; -1: all. A BPE model knows nothing of it.
-        known: units of the dictionary.
+        vocabulary: units of the dictionary.
     """
 
     def __init__(self, path, alpha: float, nbest: int, vocabulary: Container[str]):

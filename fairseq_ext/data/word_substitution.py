@@ -32,7 +32,7 @@ class WordSubstitution:
         translations: word -> its translations, of any language.
         subwords: the model of the folder (`segment`).
         kind: its type.
-        known: units of the model's dictionary.
+        vocabulary: units of the model's dictionary.
 
     Raises:
         InputError: subwords of a type that spells no words.
