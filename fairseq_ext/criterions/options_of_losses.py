@@ -12,6 +12,7 @@ from command_line.errors import InputError
 from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss
+from fairseq_ext.options import option
 
 TRANSLATION = "translation"
 TRANSLATION_LOG = "nmt_loss"  # how that loss alone is logged beside others; `loss` is the sum of all
@@ -19,12 +20,9 @@ TRANSLATION_LOG = "nmt_loss"  # how that loss alone is logged beside others; `lo
 
 @dataclasses.dataclass
 class _OptionsOfTranslation(LabelSmoothedCrossEntropyCriterionConfig):
-    translation_weight: float = dataclasses.field(
-        default=1.0, metadata={"help": "of the translation loss among other losses"}
-    )
-    fused_vocabulary_loss: bool = dataclasses.field(
-        default=False,
-        metadata={"help": "translation loss as in --criterion fused_label_smoothed_cross_entropy"},
+    translation_weight: float = option("of the translation loss among other losses", 1.0)
+    fused_vocabulary_loss: bool = option(
+        "translation loss as in --criterion fused_label_smoothed_cross_entropy", False
     )
 
 
@@ -51,16 +49,13 @@ OptionsOfLosses = dataclasses.make_dataclass(
 
 @dataclasses.dataclass
 class WeightedLossesConfig(OptionsOfLosses):
-    losses: str = dataclasses.field(
-        default=TRANSLATION,
-        metadata={"help": f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}"},
+    losses: str = option(
+        f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}", TRANSLATION
     )
-    cached_gradients: int = dataclasses.field(
-        default=0,
-        metadata={
-            "help": "batches larger than the memory: the encoder holds the activations of this many sentence "
-            "pairs at a time, and computes them twice (GradCache, Gao et al. 2021; default: of all)"
-        },
+    cached_gradients: int = option(
+        "batches larger than the memory: the encoder holds the activations of this many sentence "
+        "pairs at a time, and computes them twice (GradCache, Gao et al. 2021; default: of all)",
+        0,
     )
 
 

@@ -2,28 +2,24 @@
 2021).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_ext.losses.weighted_loss import ModelOutputs, Term, WeightedLoss, read_by, states_of
+from fairseq_ext.options import option
 
 UNCHANGED, RANDOM = 0.1, 0.1  # of the chosen tokens (2.2)
 
 
 @dataclass
 class TranslationLanguageModellingOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
-    mask_rate: float = field(
-        default=0.15, metadata={"help": "of the tokens that are predicted (section 2.2)"}
-    )
-    apart: bool = field(
-        default=False,
-        metadata={
-            "help": "every sentence is read by itself: masked language modelling ('repl TLM w/ MLM', Table 5)"
-        },
+    weight: float = option("of the loss (equation 4: 1)", 1.0)
+    mask_rate: float = option("of the tokens that are predicted (section 2.2)", 0.15)
+    apart: bool = option(
+        "every sentence is read by itself: masked language modelling ('repl TLM w/ MLM', Table 5)", False
     )
 
 

@@ -1,7 +1,7 @@
 """Optimizer `fused_adam`: torch's fused AdamW in place of the Python loop of fairseq's `adam`."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import List
 
 import torch
@@ -10,15 +10,14 @@ from fairseq.optim import FairseqOptimizer, register_optimizer
 from omegaconf import II
 
 from command_line.errors import InputError
+from fairseq_ext.options import option
 
 
 @dataclass
 class FusedAdamConfig(FairseqDataclass):
-    adam_betas: str = field(default="(0.9, 0.98)", metadata={"help": "betas (Vaswani et al. 2017)"})
-    adam_eps: float = field(
-        default=1e-8, metadata={"help": "added to the root of the bias-corrected second moment"}
-    )
-    weight_decay: float = field(default=0.0, metadata={"help": "decoupled weight decay"})
+    adam_betas: str = option("betas (Vaswani et al. 2017)", "(0.9, 0.98)")
+    adam_eps: float = option("added to the root of the bias-corrected second moment", 1e-8)
+    weight_decay: float = option("decoupled weight decay", 0.0)
     lr: List[float] = II("optimization.lr")
 
 
