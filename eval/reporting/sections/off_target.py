@@ -87,12 +87,15 @@ def _first(systems: list[System], direction: str, measure: str) -> MeanStd | Non
 
 def languages(results: ResultSet, dataset: str) -> Table:
     """The most frequent languages that are not the target's, over all seeds; all of them in the CSV file."""
-    from data_prep.language_identification import identifier_label
     from eval.scoring.off_target import names_of_labels
 
     systems = results.on(dataset)
     directions, zero_shot = ordered_directions(systems)
-    names = names_of_labels(language for direction in directions for language in split_direction(direction))
+    runs = [run for system in systems for run in system.runs]
+    labels = {
+        code: label for run in runs for code, label in run.record["scoring"]["identifier_labels"].items()
+    }
+    names = names_of_labels(labels)
     rows, data = [], []
     for direction in directions:
         row = [cell(direction)]
@@ -103,7 +106,7 @@ def languages(results: ResultSet, dataset: str) -> Table:
             data += [
                 [dataset, system.name, direction, code, n, n / total] for code, n in counts.most_common()
             ]
-            wrong = off_target_lines(runs, identifier_label(split_direction(direction)[1]))
+            wrong = off_target_lines(runs, labels[split_direction(direction)[1]])
             shown = [f"{names.get(code, code)} {n / total:.1%}" for code, n in wrong.most_common(MOST_COMMON)]
             row.append(cell(", ".join(shown) or UNKNOWN))
         rows.append(row)
