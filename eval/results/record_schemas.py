@@ -100,6 +100,7 @@ SCHEMAS = {
                 "task": str,
                 "measure": str,
                 "train_languages": [str],
+                "texts": Objects(str),
                 "code_switching": bool,
             }
         ],

@@ -211,7 +211,7 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "variant": f", {name}", "train_languages": languages, "code_switching": False,
+            "variant": f", {name}", "train_languages": languages, "code_switching": False, "texts": {},
         }  # fmt: skip
         measured = Measured()
         rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]
