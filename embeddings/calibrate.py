@@ -8,7 +8,8 @@ negatives ranking loss, over premise, entailed and contradicting hypothesis), th
 
 After every tenth of the updates P@1 is measured on --valid-parallel, which must not be what is tested later.
 The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command. With
---layer, DIR/encoder-all-layers is the same with the layers above, for `finetune`. DIR/calibration.json has P@1 of all, and of the encoder before training. A training that was killed goes on.
+--layer, DIR/encoder-all-layers is the same with the layers above, for `finetune`. DIR/calibration.json has
+P@1 of all, and of the encoder before training. A training that was killed goes on.
 """
 
 from command_line.completion import Stamp

@@ -155,7 +155,6 @@ def _of_checkpoint(options: EncoderOptions, data: Path):
 
 
 def _of_folder(options: EncoderOptions, data: Path):
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
     from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
 

@@ -41,8 +41,8 @@ class Calibration:
         "of transformers: how states become a vector (default: mean)", choices=POOLINGS
     )
     layer: int | None = option(
-        f"of transformers: whose states are pooled; {ENCODER} ends with it, {ALL_LAYERS} has those above, too,"
-        " for fine-tuning (default: the last; the paper: mBERT 8, XLM-R base 7, XLM-R 13)",
+        f"of transformers: whose states are pooled; {ENCODER} ends with it, {ALL_LAYERS} has those above, for"
+        " fine-tuning (default: the last; the paper: mBERT 8, XLM-R base 7, XLM-R 13)",
         metavar="N",
     )
     prefix: str | None = option(

@@ -16,10 +16,7 @@ Refusal = namedtuple("Refusal", "status line")
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory):
     """The world, which no case may change."""
-    world = made_once(tmp_path_factory, "world", make_world)
-    gc.collect()
-    gc.freeze()  # torch and its like are not looked through after every case
-    yield world
+    yield made_once(tmp_path_factory, "world", make_world)
     gc.unfreeze()
 
 
@@ -31,6 +28,7 @@ def run(capsys):
         capsys.readouterr()
         status = run_command([str(word) for word in words])
         gc.collect()  # files left open would complain on standard error
+        gc.freeze()  # what stays (torch and its like) is not looked through again after every case
         lines = [one for one in capsys.readouterr().err.splitlines() if not _is_progress(one)]
         assert status in (0, 2)
         errors = [one for one in lines if not one.startswith("warning: ")]

@@ -61,5 +61,5 @@ def test_a_training_that_another_process_has_just_finished(tmp_path):
 
 def test_a_model_without_a_record_is_never_removed_unasked(tmp_path):
     (tmp_path / "model").mkdir()
-    with pytest.raises(InputError, match="has model, but neither the record .* or --force to train anew"):
+    with pytest.raises(InputError, match=r"has model, but neither the record .* or --force to train anew"):
         training(tmp_path).begin()
