@@ -38,5 +38,7 @@ def labels_of(scored: Measurements) -> dict[str, str | None]:
     """The identifier's label of every language that was scored; all runs have one identifier."""
     runs = [run for system in scored.systems for run in system.runs]
     return {
-        language: label for run in runs for language, label in run.record["scoring"]["identifier_labels"].items()
+        language: label
+        for run in runs
+        for language, label in run.record["scoring"]["identifier_labels"].items()
     }
