@@ -216,8 +216,8 @@ class SentenceEmbeddingTask(SentencePairTask):
 
     @staticmethod
     def _encoded(model, criterion, sides) -> list:
-        """The encoder's outputs for both sides of a batch, which the criterion has just seen. Those that it did
-        not compute, or of sentences in which a loss hid something, are computed here.
+        """The encoder's outputs for both sides of a batch, which the criterion has just seen. What it did
+        not compute, or computed of sentences in which a loss hid something, is computed here.
         """
         seen = criterion.validated
         known = (seen.source, seen.mirror) if seen and not criterion.cached_gradients else (None, None)
