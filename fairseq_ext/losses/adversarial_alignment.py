@@ -35,8 +35,10 @@ class AdversarialAlignmentOptions:
         metadata={"help": "of vectors of length 1, as in the published code; the paper says nothing of it"},
     )
     bound: ChoiceEnum(BOUNDS) = field(
-        default=CLIPPING,
-        metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
+        default=NONE,
+        metadata={
+            "help": "what keeps the discriminator's scores bounded; the paper and the published code have nothing"
+        },
     )
     strength: float = field(
         default=0.0,

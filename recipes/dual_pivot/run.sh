@@ -27,6 +27,7 @@ LAYER_SUMS=no # are the layers of the frozen encoder stored, and trained on?
 SENTENCE_WIDTH=1024
 PAIRED_MARGIN=0 # alpha of 5.2 and 5.3
 UNPAIRED_LEARNING_RATE='' # if it is another one
+UNPAIRED_BOUND=none # of the discriminator: that of the published code
 RETRIEVAL_OPTIONS=(--similarity cosine)
 START_LAYER=average # the module begins as an even mixture of all layers (6.1)
 DIRECTION=from # English (5.3)

@@ -67,6 +67,8 @@ def test_every_pivot_pair_with_and_without_translations(config):
         else:
             assert args.losses == "adversarial_alignment,cycle_consistency"
             assert unpaired_of(args) == (0.2, 2, 10, 2)  # 5.3
+            bound = "clipping" if config == "l10n" else "none"  # the published code has none
+            assert str(args.adversarial_alignment_bound) == bound
     assert (found["paired-de-en"].pair_budget == 9_000_000) == (config == "xlm_r")
 
 
