@@ -246,10 +246,10 @@ def _name_parts(directions: Sequence[DirectionLines], has_decoder: bool) -> dict
 def _store(
     job: FolderExtraction, reader, layers: dict, directions: Sequence[DirectionLines], output: Path
 ) -> None:
+    from eval.probes.hidden_states import TRIAL
+
     parts = [part for each in directions for part in each.parts]
-    width = {
-        side: states.shape[-1] for side, states in reader.hidden([[0]], [[0]] * reader.has_decoder).items()
-    }
+    width = {side: states.shape[-1] for side, states in reader.hidden([TRIAL]).items()}
     values = sum(sum(map(len, part.rows)) * len(layers[part.side]) * width[part.side] for part in parts)
     needed, free = values * np.dtype(job.dtype).itemsize, shutil.disk_usage(output).free
     if needed > free:
@@ -287,7 +287,7 @@ def _store_direction(
     }
     for batch in reader.batches(each.tokens, job.decoding.max_tokens):
         rows = [each.tokens[number] for number in batch]
-        states = reader.hidden([row.encoder for row in rows], [row.decoder for row in rows])
+        states = reader.hidden(rows)
         for side, writer in writers.items():
             chosen = states[side][list(layers[side].values())]
             lengths = [len(getattr(row, side)) for row in rows]

@@ -1,5 +1,5 @@
-"""What a model of `transformers` reads of a line, in token ids, and its states: the models of `probe states`
-whose checkpoint is a folder of `transformers`.
+"""What a model reads of a line, in token ids, and its states: folders of `fairseq_ext package` and of
+`transformers`.
 """
 
 import functools
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from command_line.errors import InputError
@@ -19,24 +20,31 @@ from data_prep.model_folders.loading import (
     load_model,
     load_tokenizer,
 )
-from eval.probes.hidden_states import HiddenStates
-from eval.probes.store import NO_TOKEN
+from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.store import NO_TOKEN, SIDES
+from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.transformers_model import OPTION, TransformersModel
 from eval.translation.translator import TranslatorOptions
+from fairseq_ext.data.multilingual_dataset import DirectionData
 
 KIND = "models of transformers"
 
 
-class Tokens(NamedTuple):
-    """What the two sides of a model are given for a line.
+class LineStates(NamedTuple):
+    """The states of a line.
 
     Attributes:
-        encoder: with all tags and `</s>`.
-        decoder: `</s>` (or what else begins the output), tag, w1 … wn; empty for a model without a decoder.
+        source, target: its languages; of a model without a decoder there is no target.
+        encoder, decoder: layer -> states, T x C, float32.
+        encoder_tokens, decoder_tokens: what stands at the T places, as the model writes it.
     """
 
-    encoder: list[int]
-    decoder: list[int]
+    source: str
+    target: str | None
+    encoder: dict[str, np.ndarray]
+    encoder_tokens: list[str]
+    decoder: dict[str, np.ndarray]
+    decoder_tokens: list[str]
 
 
 class Reader(ABC):
@@ -50,7 +58,7 @@ class Reader(ABC):
         has_decoder: are there states of a decoder?
     """
 
-    hidden: HiddenStates
+    hidden: HiddenStates | CheckpointStates
     tags: list[int]
     eos: int
     has_decoder: bool
@@ -68,6 +76,49 @@ class Reader(ABC):
     @abstractmethod
     def names(self, ids: Sequence[int]) -> list[str]:
         """Tokens as they are written."""
+
+    def states(
+        self,
+        lines: Sequence[str],
+        source: str,
+        target: str | None = None,
+        references: Sequence[str] | None = None,
+        max_tokens: int = 4096,
+    ) -> list[LineStates]:
+        """The states of lines, in their order.
+
+        Args:
+            target: language that a model that translates is asked for.
+            references: what the decoder is given; None: its own output.
+            max_tokens: of a batch.
+
+        Raises:
+            InputError: a line has no words; there are other references than lines; no target where one is
+                needed; a language that the model does not know.
+        """
+        if self.has_decoder and target is None:
+            raise InputError("states: the model translates; expected a target language")
+        if references is not None and len(references) != len(lines):
+            raise InputError(f"states: {len(references)} references for {len(lines)} lines")
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                raise InputError(f"states: line {number} has no words; leave it out")
+        target = target if self.has_decoder else None
+        rows = self.tokens(lines, (source, target), references)
+        found: dict[int, LineStates] = {}
+        for batch in self.batches(rows, max_tokens):
+            states = self.hidden([rows[number] for number in batch])
+            for place, number in enumerate(batch):
+                sides = []
+                for side in SIDES:
+                    ids = getattr(rows[number], side)
+                    by_layer = {
+                        name: states[side][layer, place, : len(ids)].cpu().numpy()
+                        for layer, name in enumerate(self.hidden.layers[side])
+                    }
+                    sides += [by_layer, self.names(ids)]
+                found[number] = LineStates(source, target, *sides)
+        return [found[number] for number in range(len(rows))]
 
     def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
         """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
@@ -113,6 +164,50 @@ class TranslationReader(Reader):
         return self.translator.tokenizer.convert_ids_to_tokens(list(ids))
 
 
+class CheckpointReader(Reader):
+    """A translation model of fairseq, ours or stock."""
+
+    has_decoder = True
+
+    def __init__(self, model: EvaluatedModel, options: TranslatorOptions):
+        from eval.translation.decoding import build_decoder
+
+        self.translator = model.translator(options)
+        loaded, task = self.translator.loaded, self.translator.loaded.task
+        self._decoder = build_decoder(loaded, options.decoding, keep_tags=True)
+        self.dictionary, self.tags = task.dictionary, sorted(task.tags.all_ids())
+        self.eos = self.dictionary.eos()
+        self.hidden = CheckpointStates(loaded.model, self.dictionary.pad(), model.checkpoint)
+
+    def tokens(
+        self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
+    ) -> list[Tokens]:
+        self.translator.check(*direction)
+        sentences = [self.translator.sentences(line, direction, f"{line:.40}")[0] for line in lines]
+        sources = self.translator.sources(direction, sentences)
+        if references is None:
+            outputs = self._outputs(sources)
+        else:
+            outputs = [self.translator.ids(line, direction[1]) for line in references]
+        start = self.eos if sources.decoder_start is None else sources.decoder_start
+        begin = [start, *sources.target_tags]
+        announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
+        return [
+            Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
+            for number, output in enumerate(outputs)
+        ]
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        return [self.dictionary[number] for number in ids]
+
+    def _outputs(self, sources: DirectionData) -> list[list[int]]:
+        """The best translation of every sentence, without forced tag and `</s>`."""
+        outputs: dict[int, list[int]] = {}
+        for numbers, found in self._decoder.translate([sources]):
+            outputs.update(zip(numbers, found, strict=True))
+        return [outputs[number] for number in range(len(sources))]
+
+
 class TextReader(Reader):
     """An encoder or a causal model, which reads a line as it is, without a prompt."""
 
@@ -155,11 +250,13 @@ def is_encoder_decoder(folder: Path) -> bool:
     return load_configuration(folder, OPTION, KIND).is_encoder_decoder
 
 
-def load_reader(model: TransformersModel, options: TranslatorOptions) -> Reader:
+def load_reader(model: TransformersModel | EvaluatedModel, options: TranslatorOptions) -> Reader:
     """The model in a folder.
 
     Raises:
         InputError: it cannot be read.
     """
+    if isinstance(model, EvaluatedModel):
+        return CheckpointReader(model, options)
     kind = TranslationReader if is_encoder_decoder(model.checkpoint) else TextReader
     return kind(model, options)
