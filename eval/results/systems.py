@@ -117,6 +117,11 @@ class Run:
         return self.record["directions"]
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences for readers of the report."""
+        return self.record.get("notes", [])
+
+    @property
     def rows_sha256(self) -> str:
         """Of the table of numbers beside the file."""
         return self.file["rows_sha256"]

@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from command_line.completion import Stamp
-from command_line.measurements import write_rows
+from command_line.measurements import read_rows, write_rows
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
@@ -28,8 +28,8 @@ from data_prep.bleu import bleu_metric
 from data_prep.language_identification import identifier_of
 from data_prep.languages import find_language
 from eval.results.files import split_direction
-from eval.results.measures import MEASURES, averages
-from eval.results.scores import SCORES, Scores, Translation, card_and_rows
+from eval.results.measures import GROUPS, MEASURES
+from eval.results.scores import SCORES, Translation, card_and_rows
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
@@ -95,7 +95,7 @@ def score_folder(
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
     if stamp.is_current(force):
-        print(summary(translation.name, Scores.load(output).record["averages"]))
+        print(summary(translation.name, read_rows(output.with_suffix(".csv"))))
         return
 
     comet.start()
@@ -124,7 +124,7 @@ def score_folder(
     table = output.with_suffix(".csv")
     write_json(output, card | {"rows_sha256": write_rows(table, rows)})
     stamp.finish([output, table, statistics_path])
-    print(summary(translation.name, averages(directions)))
+    print(summary(translation.name, rows))
 
 
 def add_comet(files: DirectionFiles, entry: dict, rows: dict, comet: Comet, kept: KeptComet | None) -> None:
@@ -189,14 +189,23 @@ def _map(function, files: list[DirectionFiles], workers: int):
         yield from bar(pool.map(function, files))
 
 
-def summary(name: str, groups: dict) -> str:
-    """The averages as lines of text for the terminal."""
+def summary(name: str, rows: list[dict]) -> str:
+    """The averages as lines of text for the terminal.
+
+    Args:
+        rows: of scores.
+    """
+    from eval.measurements import as_table, in_groups  # with pandas: not before there are scores
+
+    of_groups = in_groups(as_table(rows)).groupby(["part", "measure"]).value.agg(["mean", "count"])
     lines = [name]
-    for group, means in groups.items():
+    for group in (one for one in GROUPS if (one, "bleu") in of_groups.index):
+        means = of_groups.loc[group]["mean"]
         shown = [
             f"{MEASURES[measure].title} {MEASURES[measure].show(means[measure])}"
             for measure in ("bleu", "chrf", "comet", "off_target")
-            if means.get(measure) is not None
+            if measure in means
         ]
-        lines.append(f"  {group:<11} {means['directions']:>3} directions  {'  '.join(shown)}")
+        directions = of_groups.loc[group, "bleu"]["count"]
+        lines.append(f"  {group:<11} {directions:>3.0f} directions  {'  '.join(shown)}")
     return "\n".join(lines)

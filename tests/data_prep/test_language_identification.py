@@ -15,19 +15,17 @@ from data_prep.language_identification import (
 )
 from tests.data_prep.fasttext_models import write_identifier
 
-GLOTLID = set(
-    [
-        "cmn_Hani",
-        "arb_Arab",
-        "arz_Arab",
-        "nob_Latn",
-        "kor_Hang",
-        "jpn_Jpan",
-        "als_Latn",
-        "swh_Latn",
-        "yue_Hani",
-    ]
-)
+GLOTLID = {
+    "cmn_Hani",
+    "arb_Arab",
+    "arz_Arab",
+    "nob_Latn",
+    "kor_Hang",
+    "jpn_Jpan",
+    "als_Latn",
+    "swh_Latn",
+    "yue_Hani",
+}
 OPENLID = {"zho_Hans", "zho_Hant", "arb_Arab", "als_Latn", "srp_Cyrl", "azj_Latn"}
 
 
