@@ -34,7 +34,9 @@ def main(job: BunsetsuJob) -> None:
     from data_prep.parsing.step import run
 
     if job.model and job.parser != "ginza":
-        raise InputError(f"--model {job.model}: of GiNZA, and --parser is {job.parser}; leave it out")
+        raise InputError(
+            f"--model {job.model}: only --parser ginza reads a model, not {job.parser}; leave it out"
+        )
     run(job, BUNSETSU)
 
 

@@ -131,8 +131,8 @@ class OptionsGate:
                     return None
                 kind = "architecture" if section == "model" else section
                 raise InputError(
-                    f"{self.path}: of the {kind} {shown(name)}; expected {', '.join(known)}: models that this"
-                    " toolkit does not know may run code"
+                    f"{self.path}: has the {kind} {shown(name)}; expected {', '.join(known)}: unknown models"
+                    " may run code"
                 )
         return found[0] if found else None
 

@@ -197,7 +197,7 @@ class Format:
                 f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
             )
             known = ", ".join(self.precisions)
-            raise InputError(f"--precision {precision}: of {others}; --to {name} has {known}")
+            raise InputError(f"--precision {precision}: needs {others}; --to {name} has {known}")
 
 
 FORMATS = {
