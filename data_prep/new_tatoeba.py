@@ -14,6 +14,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import find_text, read_parallel
@@ -101,7 +103,6 @@ def sample(
     rows = [row for sides in pairs for row in read_parallel(*sides, nul=True)]
     if len(rows) < count:
         return None
-    import numpy as np
 
     rng = np.random.default_rng([seed, zlib.crc32(pair.encode())])
     lines = sorted(rng.choice(len(rows), count, replace=False).tolist())

@@ -11,6 +11,8 @@ import importlib
 import traceback
 from dataclasses import dataclass
 
+import numpy as np
+
 from command_line.errors import InputError
 from command_line.processes import ProcessGroup, wait
 
@@ -156,6 +158,4 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
 
 def _no_links() -> tuple:
     """What an aligner returns of no lines."""
-    import numpy as np
-
     return np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from data_prep.model_folders.graphs import IDS, MASK
@@ -146,8 +147,6 @@ def _block(write: GraphWriter, placement: str, x: str, sublayer, norm, residual:
 
 
 def _attention(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: str, absent: str) -> str:
-    import torch
-
     width, heads = graph.width, graph.heads
     scale = (width // heads) ** -0.5
     three = Affine(
