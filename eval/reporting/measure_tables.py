@@ -99,7 +99,7 @@ def measures(
     """Systems by several measures: mean and deviation over seeds.
 
     Args:
-        columns: of the table; the attributes of `Column`.
+        columns: of the table, as far as there are numbers; the attributes of `Column`.
         caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         each: column of the rows; there is a table for each of its values.
@@ -109,10 +109,12 @@ def measures(
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
     places = tuple(lines or ())
-    titles = [*system_titles(derived, systems), *(lines or {}).values(), *(column.title for column in shown)]
     tables = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
-        numbers = [Numbers(part, column, places) for column in shown]
+        known = set(part.values("measure"))
+        numbers = [Numbers(part, column, places) for column in shown if column.measure in known]
+        of_numbers = (one.column.title for one in numbers)
+        titles = [*system_titles(derived, systems), *(lines or {}).values(), *of_numbers]
         rows, rules = [], set()
         for system in part.systems:
             rules.add(len(rows))

@@ -86,7 +86,7 @@ stage_report() {
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report
+  write_report --reference "$ROOT/recipes/distillation/reference.csv"
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED
