@@ -24,7 +24,6 @@ from eval.translation.search_options import (
 )
 
 KIND = "interlingua"
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,9 @@ def add_arguments(parser) -> None:
     parser.add_argument(
         "--max-lines", type=types.positive, help="only the first lines of every set (default: all)"
     )
-    parser.add_argument("--samples", type=types.positive, default=9999, help="of the significance test (7.4)")
+    parser.add_argument(
+        "--samples", type=types.positive, default=9999, help="of the significance test (thesis 7.4)"
+    )
     add_decoding_arguments(parser)
     add_length_arguments(parser)
     add_name_arguments(parser)

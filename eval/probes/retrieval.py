@@ -74,7 +74,7 @@ def add_arguments(parser) -> None:
         "--batch-tokens",
         type=types.positive,
         default=BATCH_TOKENS,
-        help="tokens of a batch to retrieve from (C.3)",
+        help="tokens of a batch to retrieve from (thesis C.3)",
     )
     add_output_arguments(parser)
 

@@ -90,7 +90,7 @@ def add_arguments(parser) -> None:
         "--forced",
         choices=("output", "reference"),
         default="output",
-        help="tokens that the decoder is given: the model's own output (8.2.3), or the reference",
+        help="tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
     )
     parser.add_argument(
         "--dtype", choices=DTYPES, default="float16", help="of the states on disk; float16 ends at 65504"

@@ -29,6 +29,8 @@ SCORES = {
     "scoring": {
         "command": str,
         "versions": Objects(str),
+        "identifier": str,
+        "identifier_labels": Objects(Optional(str)),
         "comet": Optional({name: Optional(str) for name in ("package", "checkpoint", "sha256")}),
         "statistics": {"file": str, "sha256": str},
     },
@@ -86,6 +88,7 @@ SCHEMAS = {
                 "task": str,
                 "measure": str,
                 "train_languages": [str],
+                "texts": Objects(str),
                 "code_switching": bool,
             }
         ],

@@ -10,7 +10,7 @@ from command_line.outputs import checksum
 from command_line.records import field, read_json
 from eval.results.files import checkpoint_now, is_overwritten, read_result, result_files
 from eval.results.labels import order
-from eval.results.scores import TRANSLATION, Scores, check_comet, group_scores
+from eval.results.scores import TRANSLATION, Scores, check_comet, check_identifier, group_scores
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
@@ -71,10 +71,11 @@ class ResultSet:
         """Systems in the order of Table 8.2.
 
         Raises:
-            InputError: as `group_scores`, `check_comet`.
+            InputError: as `group_scores`, `check_comet`, `check_identifier`.
         """
         systems = group_scores(self._scores)
         check_comet(self._scores)
+        check_identifier(self._scores)
         return sorted(systems, key=order)
 
     def systems_of(self, kind: str) -> list[System]:

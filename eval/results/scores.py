@@ -66,6 +66,11 @@ class Translation(Run):
         """What the test set is called in tables: the field `dataset`, or the name of the data folder."""
         return str(self.record.get("dataset") or Path(self.record["data"]["path"]).name)
 
+    @property
+    def languages(self) -> set[str]:
+        """All that are translated from or to."""
+        return {language for direction in self.directions for language in split_direction(direction)}
+
     def described(self) -> dict:
         """What a run of a probe says of the translation that it has looked at."""
         return {
@@ -235,6 +240,23 @@ def check_references(scores: Iterable[Scores]) -> None:
             f"{run.path}: direction {direction}: reference_sha256 is {found}, but {expected} in {first.path};"
             f" expected one test set of {run.dataset}, others under another --dataset"
         )
+
+
+def check_identifier(scores: Iterable[Scores]) -> None:
+    """Languages of all that is shown together were identified by one model.
+
+    Raises:
+        InputError: they were by two; names both files.
+    """
+    first: Scores | None = None
+    for run in scores:
+        first = first or run
+        found, expected = (one.value("scoring", "identifier") for one in (run, first))
+        if found != expected:
+            raise InputError(
+                f"{run.path}: languages were identified by {found}, but by {expected} in {first.path}; score"
+                " both by one --identifier, or give them apart"
+            )
 
 
 def check_comet(scores: Iterable[Scores]) -> None:

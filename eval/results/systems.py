@@ -43,7 +43,7 @@ MEASURED_ALIKE = (  # fields of runs, the same for all systems on one dataset
     *("alignments", "batch_tokens", "encoder"),
 )
 MEASURED_WITH = (  # further fields of runs, the same for all runs of one system
-    *("search", "length_candidates", "variance", "hyperparameters", "train_examples"),
+    *("search", "length_candidates", "variance", "hyperparameters", "train_examples", "identifier"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule

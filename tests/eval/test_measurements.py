@@ -1,29 +1,16 @@
 """Queries of rows, and that the quick way of reading them reads what the careful one does."""
 
-import pandas as pd
 import pytest
 
 from command_line.errors import InputError
-from command_line.measurements import read_columns, write_rows
+from command_line.measurements import COLUMNS, read_columns, write_rows
 from command_line.outputs import checksum
 from eval.measurements import _quickly_read, as_table, in_groups, table_of
 
 ROW = {"run": 0, "dataset": "toy", "system": "A", "measure": "bleu", "value": 0.1}
-ROWS = [
-    ROW
-    | {
-        "seed": 1,
-        "direction": "nan",
-        "part": 'a "b", c',
-        "repeat": 3,
-    },  # a name that pandas may take for nothing
-    ROW
-    | {
-        "run": 1,
-        "seed": 2,
-        "system": "NA",
-        "value": 117.91870367106105,
-    },  # which pandas rounds unless it is told not to
+ROWS = [  # pandas may take names for nothing, and rounds numbers, unless it is told not to
+    ROW | {"seed": 1, "direction": "nan", "part": 'a "b", c', "repeat": 3},
+    ROW | {"run": 1, "seed": 2, "system": "NA", "value": 117.91870367106105},
 ]
 
 
@@ -35,8 +22,10 @@ def path(tmp_path):
 def test_both_ways_of_reading_are_one(path):
     sha256 = write_rows(path, ROWS)
     quickly = _quickly_read(path, sha256)
-    carefully = as_table(read_columns(path, sha256)).convert_dtypes()
-    pd.testing.assert_frame_equal(quickly.convert_dtypes(), carefully, check_dtype=False, check_exact=True)
+    carefully = as_table(read_columns(path, sha256))
+    for column in COLUMNS:
+        values = [None if value != value else value for value in quickly[column]]
+        assert values == list(carefully[column].astype(object).where(carefully[column].notna(), None)), column
     assert (quickly.system.tolist(), quickly.direction.tolist()) == (["A", "NA"], ["nan", ""])
     assert str(quickly.seed.dtype) == "int64"  # "1" in tables, not "1.0"
 
