@@ -12,6 +12,7 @@ COMMANDS = {
         "cosine of sentence embeddings of sources and translations (thesis 4.5.2)",
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
+    "examples": ("eval.scoring.examples", "translations of several systems side by side (thesis 4.5.3)"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }
