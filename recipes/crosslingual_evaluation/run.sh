@@ -24,13 +24,17 @@ CORRELATED=3      # encoders of a correlation, at least
 # What a configuration says of the fine-tunings: options of `embeddings finetune`.
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
-declare -A LAYER_OF RATE_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
+declare -A LAYER_OF RATE_OF PREFIX_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
-# for XNLI and names, and options of its calibration.
-encoder() { # NAME LAYER RATE [OPTION...]
+# for XNLI and names, what is in front of every sentence that becomes a vector, and options of its calibration.
+encoder() { # NAME LAYER RATE [--prefix TEXT] [OPTION...]
   local options=("${@:4}")
   KNOWN_ENCODERS+=("$1")
+  if [[ ${options[0]:-} == --prefix ]]; then
+    PREFIX_OF[$1]=${options[1]}
+    options=("${options[@]:2}")
+  fi
   LAYER_OF[$1]=$2 RATE_OF[$1]=$3 CALIBRATION_OF[$1]=${options[*]@Q}
 }
 
@@ -85,6 +89,8 @@ check_recipe() {
   makes_materials || [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
   for encoder in "${SYSTEM_IDS[@]}"; do
     makes_materials || [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
+    [[ ${LAYER_OF[$encoder]} == last || ! -f ${FOLDER_OF[$encoder]}/modules.json ]] ||
+      die "--encoders $encoder=${FOLDER_OF[$encoder]}: has modules.json, by which sentence-transformers makes vectors; expected a folder of transformers, whose layer ${LAYER_OF[$encoder]} is read (a copy without modules.json), or the layer 'last' in $CONFIG_FILE"
   done
   [[ $PRECISION != fp16 ]] || die "--precision fp16: expected auto, bf16 or float32"
   [[ -n $XNLI$TATOEBA$STS17$WIKIANN ]] || die "--xnli, --tatoeba, --sts17, --wikiann: expected at least one of them, what encoders are measured by"
@@ -138,10 +144,11 @@ stage_prepare() {
 stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
 
 calibrate() { # ENCODER
-  local options LAYER
+  local options LAYER PREFIX
   set_layer "$1"
+  set_prefix "$1"
   eval "options=(${CALIBRATION_OF[$1]})"
-  run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
+  run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" "${PREFIX[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
     --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$OUTPUT/calibrated/$1"
 }
@@ -169,6 +176,12 @@ set_layer() { # ENCODER
   [[ ${LAYER_OF[$1]} == last ]] || LAYER=(--layer "${LAYER_OF[$1]}")
 }
 
+# Fill PREFIX, the option that says what is in front of every sentence.
+set_prefix() { # ENCODER
+  PREFIX=()
+  [[ -z ${PREFIX_OF[$1]:-} ]] || PREFIX=(--prefix "${PREFIX_OF[$1]}")
+}
+
 # The folder of a variant of an encoder.
 variant_of() { # ENCODER VARIANT
   local folder stage=$2
@@ -178,6 +191,14 @@ variant_of() { # ENCODER VARIANT
     calibrated) folder=$OUTPUT/calibrated/$1/encoder stage=calibrate ;;
   esac
   [[ $DRY_RUN == yes || -d $folder ]] || die "$folder: no such folder; run the stage $stage first"
+  echo "$folder"
+}
+
+# The folder that a fine-tuning begins with: of a calibrated encoder that with the layers above the one that is read.
+beginning_of() { # ENCODER VARIANT
+  local folder
+  folder=$(variant_of "$@") || exit
+  [[ $2 != calibrated || ${LAYER_OF[$1]} == last ]] || folder+=-all-layers
   echo "$folder"
 }
 
@@ -199,13 +220,15 @@ measure_variants() { # ENCODER
   for variant in "${VARIANTS[@]}"; do measure_variant "$1" "$variant"; done
 }
 
-# A calibrated encoder has no layers above the one that is read.
+# A calibrated encoder ends with the layer that is read, and knows its prefix.
 measure_variant() { # ENCODER VARIANT
-  local folder language LAYER ratings=() options
+  local folder language LAYER=() PREFIX=() ratings=() options
   folder=$(measures_of "$@")
-  set_layer "$1"
-  [[ $2 != calibrated ]] || LAYER=()
-  options=(--model "$(variant_of "$@")" "${LAYER[@]}" --encoder-name "$(title_of "$@")")
+  if [[ $2 != calibrated ]]; then
+    set_layer "$1"
+    set_prefix "$1"
+  fi
+  options=(--model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")")
   [[ $LAUNCHER != cpu ]] || options+=(--cpu)
   [[ -z $TATOEBA ]] || retrieve "$folder/tatoeba" --tatoeba "$TATOEBA" "${options[@]}"
   for language in "${STS_LANGUAGES[@]}"; do ratings+=("$STS17/STS.$language.tsv"); done
@@ -254,7 +277,7 @@ finetune() { # ENCODER SEED FINETUNING
   local variant FILES
   variant=$(variant_for "$3")
   "set_files_of_${3%%-*}" "${3#*-}"
-  run python -m embeddings finetune --model "$(variant_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
+  run python -m embeddings finetune --model "$(beginning_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
     --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}" \
     --output "$(finetuned_folder "$@")"
 }
@@ -317,10 +340,14 @@ stage_report() {
   for encoder in "${SYSTEM_IDS[@]}"; do
     for variant in "${VARIANTS[@]}"; do add_measures "$encoder" "$variant"; done
   done
-  for_each_model add_finetuned
+  if [[ $DRY_RUN == yes || -d $OUTPUT/finetuned || ${#RESULTS[@]} == 0 ]]; then
+    for_each_model add_finetuned
+  else
+    note "left out: fine-tuned encoders, for want of the stage finetune"
+  fi
   if [[ ${#CALIBRATED[@]} -ge $CORRELATED ]]; then
     retrieval=(--retrieval "${CALIBRATED[@]}" --retrieved-as "${CALIBRATED_AS[@]}")
-  elif [[ ${#CALIBRATED[@]} -gt 0 && -n $XNLI ]]; then
+  elif [[ ${#CALIBRATED[@]} -gt 0 && ${#FROM_ENGLISH[@]} -gt 0 ]]; then
     note "left out: correlations of transfer with retrieval, for want of $CORRELATED encoders"
   fi
   transfer from-en "${FROM_ENGLISH[@]}" "${retrieval[@]}"
@@ -331,7 +358,7 @@ stage_report() {
 
 # Transfer from a language, if anything learned from it (Tables 2 to 4 and 8).
 transfer() { # NAME [RESULT... OPTION...]
-  [[ -n $XNLI ]] || return 0
+  [[ -n $XNLI && $# -gt 1 && $2 != --* ]] || return 0
   run python -m eval probe transfer "${@:2}" --output "$OUTPUT/transfer/$1"
   TRANSFERS+=("$OUTPUT/transfer/$1/transfer.json")
 }

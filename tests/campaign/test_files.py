@@ -238,7 +238,7 @@ def copy_of(pristine, tmp_path, name: str):
 
 
 RECORDS = {  # one cheap command for every kind of record
-    "eval probe off-target": "out/translate.json",
+    "eval score": "out/translate.json",
     "eval compare": "out/scores.json",
     "eval probe similarity": "states/states.json",
     "eval probe correlate": "retrieval/retrieval.json",

@@ -242,6 +242,34 @@ def test_validation_compares_as_it_is_asked_to(folder, without_specials):
         assert found[f"retrieval_{pair}"] == pytest.approx(100 * float(hits), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("losses", "passes"),
+    [
+        ("sentence_contrastive", 2),  # the source and its mirror, for the loss and for retrieval
+        ("translation,sentence_contrastive", 2),
+        ("translation,sentence_contrastive,unified_generation", 4),  # hides words, but none from retrieval
+    ],
+)
+def test_validation_encodes_a_sentence_once_unless_a_loss_hides_its_words(folder, losses, passes):
+    task = make_task(folder, eval_retrieval=True)
+    decoder = {} if losses == "sentence_contrastive" else {"decoder_layers": 1}
+    model, criterion = make_model(task, **decoder), make_criterion(task, losses)
+    counted, vectors = [], []
+    model.encoder.register_forward_hook(lambda module, given, output: counted.append(output))
+    task.retrieval.add = lambda split, part, lines, *sides: vectors.extend(sides)
+    task.load_dataset("valid")
+    batch = whole_part(task, "valid", 0)
+    model.eval(), criterion.eval()
+    task.valid_step(batch, model, criterion)
+    assert len(counted) == passes
+    expected = [
+        vectors_of(model.encoder(side["src_tokens"], side["src_lengths"]))
+        for side in (batch["net_input"], batch["mirror"])
+    ]
+    for side, right in zip(vectors, expected, strict=True):
+        torch.testing.assert_close(side, right)
+
+
 def test_without_the_option_nothing_is_retrieved(folder):
     task = make_task(folder)
     model, criterion = make_model(task), make_criterion(task)
