@@ -119,7 +119,7 @@ def describe(job: Extraction, layers: list[str], directions: dict[str, dict], se
         "data": {"path": path_in_record(job.data, job.output)},
         "dataset": job.dataset or job.data.resolve().name,
         "max_lines": job.max_lines,
-        "supervised": [format_direction(one) for one in sorted(job.model.taught())],
+        "supervised": [format_direction(direction) for direction in sorted(job.model.taught())],
         "layers": {"encoder": layers, "decoder": []},
         "encoder_output": layers[-1],
         "tags": [],

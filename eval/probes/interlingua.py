@@ -24,7 +24,6 @@ from eval.translation.search_options import (
 )
 
 KIND = "interlingua"
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)

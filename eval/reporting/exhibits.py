@@ -148,11 +148,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report: its tables and figures, and `notes`, the paragraphs above them."""
+    """A section of the report.
+
+    Attributes:
+        notes: how its numbers are to be read; folded below them.
+        lead: what they show, in sentences above them.
+    """
 
     title: str
     exhibits: list[Table | Figure]
     notes: list[str] = field(default_factory=list)
+    lead: list[str] = field(default_factory=list)
 
     @property
     def tables(self) -> list[Table]:

@@ -1,6 +1,6 @@
 """Views of several measures beside each other: systems by measures, and effects with their intervals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,14 +38,14 @@ class Column:
         """All that the column shows."""
         return [self.measure, low(self.measure), high(self.measure)] if self.interval else [self.measure]
 
-    def cell(self, value: MeanStd | None, ends: tuple[MeanStd | None, MeanStd | None]) -> Cell:
+    def cell(self, value: MeanStd | None, ends: Sequence[MeanStd | None]) -> Cell:
         if value is None:
             return cell(UNKNOWN)
         if not (self.form or self.interval):
             return mean_cell(value, self.digits, self.unit)
         form = self.form or f"+.{self.digits}f"
         shown = f"{value.mean:{form}}{self.unit}"
-        if None not in ends:
+        if ends and None not in ends:
             shown += " [" + ", ".join(f"{end.mean:{form}}" for end in ends) + "]"
         return cell(shown, value=value.mean)
 
@@ -60,12 +60,11 @@ class Numbers:
 
     @cached_property
     def _means(self) -> list[Mapping[tuple, MeanStd]]:
-        names = (self.column.measure, low(self.column.measure), high(self.column.measure))
-        return [self.measured.means(name, self.by, scale=self.column.scale) for name in names]
+        return [self.measured.means(name, self.by, scale=self.column.scale) for name in self.column.measures]
 
     def cell(self, *key: str) -> Cell:
         value, *ends = (means.get(key) for means in self._means)
-        return self.column.cell(value, tuple(ends))
+        return self.column.cell(value, ends)
 
     def bar(self, *key: str) -> MeanStd | None:
         """The number, with half of its interval in place of the deviation."""

@@ -208,8 +208,8 @@ class WeightedLosses(FairseqCriterion):
         def encode(src_tokens, src_lengths, prev_output_tokens=None, **stored):
             return vectors_of(model.encoder(src_tokens, src_lengths, **stored))
 
-        def vectors(known, slices):
-            return {"sentence_vectors": torch.cat([*known, *vectors_in_slices(encode, slices)])}
+        def vectors(computed, slices):
+            return {"sentence_vectors": torch.cat([*computed, *vectors_in_slices(encode, slices)])}
 
         source = vectors([vectors_of(seen["source"])], others)
         mirror = None

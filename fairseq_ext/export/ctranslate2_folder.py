@@ -100,11 +100,11 @@ def compared(
     search = Ctranslate2Search(folder, symbols, precision)
 
     def sources(sentences):
-        return [Source(one.tokens, one.prefix, one.start) for one in sentences]
+        return [Source(sentence.tokens, sentence.prefix, sentence.start) for sentence in sentences]
 
     def scores(sentences) -> list[float]:
-        log_p = search.log_p(sources(sentences), [one.hypothesis for one in sentences])
-        lengths = [len(one.prefix) + len(one.hypothesis) + 1 for one in sentences]
+        log_p = search.log_p(sources(sentences), [sentence.hypothesis for sentence in sentences])
+        lengths = [len(sentence.prefix) + len(sentence.hypothesis) + 1 for sentence in sentences]
         return [value / length for value, length in zip(log_p, lengths, strict=True)]
 
     def translate(sentences) -> list[list[int]]:

@@ -67,7 +67,9 @@ def family_of(graph: TranslationGraph, path) -> str:
     Raises:
         InputError: there is none, or the models of that type have weights or states of another kind.
     """
-    kinds = {(one.placement, one.learned_positions, one.embedding_norm is not None) for one in graph.sides}
+    kinds = {
+        (side.placement, side.learned_positions, side.embedding_norm is not None) for side in graph.sides
+    }
     family = FAMILIES.get(next(iter(kinds))) if len(kinds) == 1 else None
     encoder, decoder = graph.sides
     reasons = {
@@ -165,14 +167,14 @@ def weights_of_side(prefix: str, side: Stack, positions: int) -> dict[str, Tenso
         layers |= {f"{prefix}.layers.{number}.{name}": value for name, value in of_layer.items()}
     norms = {"layernorm_embedding": side.embedding_norm, "layer_norm": side.final_norm}
     layers |= {f"{prefix}.{name}": norm for name, norm in norms.items() if norm is not None}
-    found = {f"{prefix}.embed_tokens.weight": side.tokens}
+    weights = {f"{prefix}.embed_tokens.weight": side.tokens}
     for name, layer in layers.items():
-        found |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
+        weights |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
     if side.learned_positions:
         table = torch.zeros(positions + OFFSET, side.width)
         table[OFFSET : OFFSET + len(side.positions)] = side.positions
-        found[f"{prefix}.embed_positions.weight"] = table
-    return found
+        weights[f"{prefix}.embed_positions.weight"] = table
+    return weights
 
 
 def tokenizer(dictionary, ends: bool):
@@ -192,19 +194,19 @@ def scores_of(model: nn.Module) -> Callable[[Sequence[CheckedSentence]], list[fl
     """The function that `check_translations` wants: scores of given hypotheses."""
 
     def scores(sentences: Sequence[CheckedSentence]) -> list[float]:
-        found = []
+        of_sentences = []
         for start in range(0, len(sentences), BATCH):
-            found += _scores(model, sentences[start : start + BATCH])
-        return found
+            of_sentences += _scores(model, sentences[start : start + BATCH])
+        return of_sentences
 
     return scores
 
 
 @torch.inference_mode()
 def _scores(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[float]:
-    source = pad_right([torch.tensor(one.tokens) for one in sentences], PADDING)
-    targets = [[*one.prefix, *one.hypothesis, END] for one in sentences]
-    starts = [END if one.start is None else one.start for one in sentences]
+    source = pad_right([torch.tensor(sentence.tokens) for sentence in sentences], PADDING)
+    targets = [[*sentence.prefix, *sentence.hypothesis, END] for sentence in sentences]
+    starts = [END if sentence.start is None else sentence.start for sentence in sentences]
     previous = [torch.tensor([first, *ids[:-1]]) for first, ids in zip(starts, targets, strict=True)]
     logits = model(
         input_ids=source,

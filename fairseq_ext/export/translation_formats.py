@@ -72,9 +72,11 @@ def to_fairseq(job: ExportJob, folder: Path) -> None:
     sentences = compared_sentences(job, loaded)
     parity = {}
     if sentences:
-        found = compared_sentences(job, dataclasses.replace(loaded, model=model))
+        translated = compared_sentences(job, dataclasses.replace(loaded, model=model))
         parity = check_translations(
-            sentences, lambda _: [one.score for one in found], lambda _: [one.hypothesis for one in found]
+            sentences,
+            lambda _: [sentence.score for sentence in translated],
+            lambda _: [sentence.hypothesis for sentence in translated],
         )
     finish(folder, parity)
 

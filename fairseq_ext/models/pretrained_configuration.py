@@ -103,8 +103,8 @@ def sizes_of(config) -> dict[str, int]:
 
 
 def _size(config, names: tuple[str, ...]) -> int | None:
-    found = (getattr(config, name, None) for name in names)
-    return next((size for size in found if isinstance(size, int)), None)
+    sizes = (getattr(config, name, None) for name in names)
+    return next((size for size in sizes if isinstance(size, int)), None)
 
 
 def _is_kept(name: str) -> bool:

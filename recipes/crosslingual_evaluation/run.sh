@@ -11,9 +11,6 @@ source "$HERE/../shared/sentence_encoders.sh"
 source "$HERE/../shared/fine_tuning.sh"
 
 RECIPE=crosslingual_evaluation TITLE="Cross-lingual evaluation"
-# No training is of fairseq: there is no text, and nothing to plan, and a training is one process.
-RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages output comet comet-python comet-batch-size launcher cpus-per-task jobs jobs-per-gpu precision"
-RECIPE_FLAGS="force finished-only"
 CONFIGURED="KNOWN_ENCODERS XNLI_LANGUAGES GAP_SOURCE NAME_LANGUAGES STS_LANGUAGES VALID_LANGUAGES"
 ENCODERS='' NLI='' STS='' STS17='' WMT20='' WIKIANN='' SQUAD=''
 SEEDS=1,2,3,4,5 # A.2, of XNLI
@@ -54,7 +51,7 @@ this file has the paper's numbers.
   --encoders LIST     NAME=FOLDER of every encoder, a folder of transformers or of sentence-transformers; NAME is one of the
                       configuration's: mbert, xlm-r-base, xlm-r, labse
   --systems LIST      only these of --encoders
-$(usage_of_xnli)
+$(help_of xnli)
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX
   --sts17 DIR         rated pairs of STS 2017: STS.ar.tsv, STS.en.tsv, STS.es.tsv
   --wikiann DIR       WikiANN, a word and its tag per line: train-en.tsv, dev-en.tsv, test-LANG.tsv
@@ -74,7 +71,7 @@ $(usage_of_xnli)
   --jobs-per-gpu N    fine-tunings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    of training: bf16 or float32; auto is float32 (default: $PRECISION)
   --force             train anew what is trained or was begun, also with other options or data
-$(usage_of_all)
+$(help_of all)
 
 Example: bash recipes/crosslingual_evaluation/run.sh --config paper --encoders mbert=models/mbert,labse=models/LaBSE --xnli xnli --launcher gpu
 END
@@ -246,7 +243,7 @@ stage_finetune() {
 # What the stages before make must be there before the first of these trainings, and not when its turn comes after days.
 check_beginnings() {
   local encoder variant
-  [[ -z $XNLI ]] || leaves_nothing || [[ -e $OUTPUT/xnli-manual/test.tsv ]] ||
+  [[ -z $XNLI ]] || [[ $DRY_RUN == yes ]] || [[ -e $OUTPUT/xnli-manual/test.tsv ]] ||
     die "$OUTPUT/xnli-manual/test.tsv: no such file; run the stage prepare first"
   [[ -n $WIKIANN ]] || return 0
   for encoder in "${SYSTEM_IDS[@]}"; do
@@ -399,10 +396,7 @@ add_result() { # ENCODER SEED FINETUNING
 
 # Of --finished-only: encoders and seeds of which everything has been measured.
 list_finished() {
-  local model
-  list_models | while read -ra model; do
-    model_name "${model[@]}"
-  done
+  for_each_model model_name
 }
 
 has_what_is_read() { # ENCODER SEED
@@ -415,4 +409,4 @@ has_what_is_read() { # ENCODER SEED
   for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }
 
-experiment "encoders xnli tatoeba sts17 wikiann wmt20 squad nli sts" "" "$@"
+experiment "$@"
