@@ -49,7 +49,7 @@ complete is skipped, what was killed continues. README.md beside this file has t
 $(help_of pretrained test_sets new_tatoeba)
   --sts DIR           rated pairs of sentences of STS 2017, STS.ar.tsv, STS.en-ar.tsv, … (sentence, sentence, rating): measured
                       in evaluate
-$(help_of experiment training force plan all)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems paired-de-en,unpaired-de-en
 END

@@ -54,7 +54,7 @@ killed continues. README.md beside this file has the paper's numbers.
   --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, size-N-as-long and the
                       ablation: pooled, pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
 $(help_of pretrained test_sets new_tatoeba)
-$(help_of experiment training force plan all)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems de-en,ja-en
 END
