@@ -42,6 +42,7 @@ from eval.results.files import FORMAT, read_result, split_direction
 INDEX = "states.json"
 KIND = "states"
 SIDES = ("encoder", "decoder")
+NO_TOKEN = -1
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
@@ -61,7 +62,7 @@ class StatePart:
     Attributes:
         path: of the files, without their endings; names the part in errors.
         layers: names of the layers stored.
-        tag_ids, eos: token ids of the language tags and of `</s>`.
+        tag_ids, eos: token ids of the language tags and of `</s>`, or `NO_TOKEN` where nothing ends a line.
     """
 
     path: Path
@@ -114,6 +115,8 @@ class StatePart:
             raise _damaged(
                 self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
             )
+        if self.eos == NO_TOKEN:
+            return
         edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
         if (edges != edges[0]).any():
             sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"

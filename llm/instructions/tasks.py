@@ -74,8 +74,8 @@ def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 
 def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """HintInstruct (6.2.3): a translation with at most five aligned pairs as hints."""
-    pairs = pair.phrases
+    """HintInstruct (6.2.3): a translation with at most five different aligned pairs as hints."""
+    pairs = list(dict.fromkeys(pair.phrases))
     if not pairs:
         return None
     chosen = sorted(chance.sample(range(len(pairs)), min(MOST_HINTS, len(pairs))))

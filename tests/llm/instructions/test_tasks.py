@@ -265,10 +265,18 @@ def test_hints_are_at_most_five_aligned_pairs_in_the_order_of_the_sentence(many)
             continue
         hints = re.findall(r"^- \((.+), (.+)\),$", instruction.input, re.MULTILINE)
         counts.add(len(hints))
-        assert len(hints) == min(5, len(pair.phrases))
+        assert len(hints) == min(5, len(set(pair.phrases)))
         remaining = iter(pair.phrases)
         assert all((source, target) in remaining for target, source in hints)  # a subsequence
     assert counts == {1, 2, 3, 4, 5}
+
+
+def test_hints_are_different():
+    """A pair of phrases that occurs twice is one hint."""
+    source = side("German", "Haus und Hof", ["Haus", "Haus", "Hof"])
+    pair = SentencePair(source, side("English", "house and yard", ["house", "house", "yard"]))
+    hints = re.findall(r"^- \((.+), (.+)\),$", made("hint", pair, random.Random(1)).input, re.MULTILINE)
+    assert hints == [("house", "Haus"), ("yard", "Hof")]
 
 
 def test_revisions_differ_in_one_phrase_which_the_answer_puts_back(many):
