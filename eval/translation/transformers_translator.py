@@ -177,5 +177,5 @@ def _refuse_ours(options: TranslatorOptions) -> None:
     for name, is_given in ours.items():
         if is_given:
             raise InputError(
-                f"{name}: of checkpoints of fairseq, not of folders of transformers; leave it out"
+                f"{name}: needs a checkpoint of fairseq, found a folder of transformers; leave it out"
             )

@@ -28,7 +28,7 @@ class AdversarialAlignmentOptions:
         "of vectors of length 1, as in the published code; the paper says nothing of it", False
     )
     bound: ChoiceEnum(BOUNDS) = option(
-        "what keeps the discriminator's scores bounded, of which the paper says nothing", CLIPPING
+        "what keeps the discriminator's scores bounded; the paper and the published code have nothing", NONE
     )
     strength: float = option(
         "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "

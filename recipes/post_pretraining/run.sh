@@ -45,7 +45,7 @@ README.md beside this file has the paper's numbers.
 
   --config NAME       ppa (the paper's), phrasebook (a toy setting that makes its own encoder and tasks), or a file like them
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
-  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
 $(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
 $(help_of experiment training force plan all)
@@ -91,7 +91,7 @@ train_system() { # SYSTEM SEED
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
-    --random-sides --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
+    --random-sides --random-batches --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
     --lr "$LEARNING_RATE" --lr-scheduler polynomial_decay --total-num-update "$updates" --max-update "$updates" \
     --warmup-updates $((updates * WARMUP_SHARE / 100)) --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
     --max-source-positions "$MAX_LENGTH" --eval-retrieval \

@@ -68,7 +68,7 @@ train_system() { # SYSTEM SEED
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" "${task[@]}" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --weight-decay "$WEIGHT_DECAY" \
-    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
+    --batch-size "$BATCH_PAIRS" --random-batches --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
     "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
@@ -91,7 +91,7 @@ stage_report() {
   RESULTS+=("$OUTPUT/speed/training-speed.json")
   add_compared
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report
+  write_report --reference "$ROOT/recipes/distillation/reference.csv"
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED
