@@ -23,6 +23,7 @@ from command_line.lines import read_lines
 from command_line.option_classes import add_options, from_arguments
 from data_prep.formats.directions import directions_or
 from data_prep.formats.preparation import raw_text_path
+from eval.probes.choices import TRAINING_SPLIT, choose_layers
 from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
 from eval.probes.store import KIND, store_files, write_index
 from eval.translation.evaluated_model import (
@@ -36,7 +37,6 @@ from eval.translation.evaluated_model import (
 from eval.translation.search_options import DecodingOptions, add_decoding_arguments
 from eval.translation.transformers_model import is_model_folder
 
-TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
 
 
@@ -155,28 +155,6 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     write_index(output, record | {"encoder_output": available["encoder"][-1]})
     journal.remove()
     stamp.finish(store_files(output))
-
-
-def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
-    """The layers to store per side, from the bottom up: name -> number among those available.
-
-    In a model without a final norm its name stands for the last layer.
-
-    Raises:
-        InputError: the model has no such layer.
-    """
-    names = [name for side in available.values() for name in side]
-    chosen = names if wanted == ["all"] else wanted
-    for side, layers in available.items():  # one list fits systems with and without final norms
-        if (norm := f"{side}-norm") not in layers:
-            chosen = [layers[-1] if name == norm else name for name in chosen]
-    for name in chosen:
-        if name not in names:
-            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
-    return {
-        side: {name: number for number, name in enumerate(layers) if name in chosen}
-        for side, layers in available.items()
-    }
 
 
 def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:
