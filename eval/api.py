@@ -16,8 +16,9 @@ from eval.probes import COMMANDS
 from eval.probes.readers import LineStates, Reader, load_reader
 from eval.results.files import read_result
 from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.loading import load_translator
 from eval.translation.transformers_model import TransformersModel, is_model_folder
-from eval.translation.translator import Candidate, Translator, TranslatorOptions, load_translator
+from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 __all__ = [
     "Candidate",

@@ -27,9 +27,8 @@ from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
-from eval.probes.choices import TRAINING_SPLIT, choose_layers
 from eval.probes.parallel_lines import say_skipped, with_words
-from eval.probes.store import KIND, SIDES, store_files, write_index
+from eval.probes.store import KIND, SIDES, TRAINING_SPLIT, choose_layers, store_files, write_index
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS
 from eval.translation.search_options import DecodingOptions
@@ -200,7 +199,6 @@ def _lines_of(
 
 
 def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-
     wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
     if wanted not in SETS:
         directions = parse_directions(wanted, "--directions")

@@ -23,9 +23,8 @@ from command_line.lines import read_lines
 from command_line.option_classes import add_options, from_arguments
 from data_prep.formats.directions import directions_or
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.choices import TRAINING_SPLIT, choose_layers
 from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
-from eval.probes.store import KIND, store_files, write_index
+from eval.probes.store import KIND, TRAINING_SPLIT, choose_layers, store_files, write_index
 from eval.translation.evaluated_model import (
     SETS,
     EvaluatedModel,

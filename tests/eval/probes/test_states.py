@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from eval.probes.choices import choose_layers
 from eval.probes.forward_states import forced_states
+from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
 from eval.translation.beam_search import BeamSearch
 from eval.translation.search_options import SearchOptions
