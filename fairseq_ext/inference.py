@@ -140,7 +140,7 @@ def _task_of(options, path, translates: bool) -> tuple[type, type]:
         return MultilingualNmtConfig, MultilingualNmtTask
     if translates:
         raise InputError(
-            f"{path}: of the task {SENTENCES!r}, a sentence encoder, which does not translate; expected a "
+            f"{path}: has the task {SENTENCES!r}: a sentence encoder, which does not translate; expected a "
             f"model of {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
         )
     return SentenceEmbeddingConfig, SentenceEmbeddingTask

@@ -204,13 +204,14 @@ def training_sets(store: StateStore, options, directions: list[Direction], label
     """The validation set of the supervised directions, per side that has layers."""
     sets = {}
     for side in SIDES:
+        if not getattr(store, f"{side}_layers"):
+            continue
         parts = [getattr(store, side)(options.train_split, direction) for direction in directions]
-        if parts[0].layers:
-            rows = [labels.labels(direction) for direction in directions]
-            gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
-            sets[side] = TrainingSet(parts, gold, options.tokens)
-            if not sets[side].token_counts().any():
-                raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
+        rows = [labels.labels(direction) for direction in directions]
+        gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
+        sets[side] = TrainingSet(parts, gold, options.tokens)
+        if not sets[side].token_counts().any():
+            raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
     return sets
 
 

@@ -1,4 +1,5 @@
-"""Extract the hidden states of every layer of a checkpoint, ours or stock fairseq's, once for all probes.
+"""Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
+fairseq's, and of folders of `transformers` (`eval.probes.folder_states`).
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
@@ -19,10 +20,11 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import from_arguments
+from command_line.option_classes import add_options, from_arguments
 from data_prep.formats.directions import directions_or
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.store import KIND, store_files, write_index
+from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
+from eval.probes.store import KIND, TRAINING_SPLIT, choose_layers, store_files, write_index
 from eval.translation.evaluated_model import (
     SETS,
     EvaluatedModel,
@@ -32,8 +34,8 @@ from eval.translation.evaluated_model import (
     settings_of,
 )
 from eval.translation.search_options import DecodingOptions, add_decoding_arguments
+from eval.translation.transformers_model import is_model_folder
 
-TRAINING_SPLIT = "valid"
 DTYPES = ("float16", "float32")
 
 
@@ -97,10 +99,20 @@ def add_arguments(parser) -> None:
     )
     add_decoding_arguments(parser)
     add_name_arguments(parser)
+    add_options(parser, FolderOptions)
     parser.add_argument("--force", action="store_true", help="extract again even if it is done")
 
 
 def main(args) -> None:
+    if is_model_folder(args.checkpoint):
+        extract_folder(from_arguments(FolderExtraction, args), args.output, args.force)
+        return
+    for name in ("input", "supervised", "language_codes", "source_prefix"):
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option}: of a folder of transformers, not of --checkpoint {args.checkpoint}; leave it out"
+            )
     job = from_arguments(Extraction, args)
     files = job.model.data_files(job.splits)
     stamp = Stamp(args.output / ".states.done", KIND, settings_of(job), files)
@@ -142,28 +154,6 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     write_index(output, record | {"encoder_output": available["encoder"][-1]})
     journal.remove()
     stamp.finish(store_files(output))
-
-
-def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
-    """The layers to store per side, from the bottom up: name -> number among those available.
-
-    In a model without a final norm its name stands for the last layer.
-
-    Raises:
-        InputError: the model has no such layer.
-    """
-    names = [name for side in available.values() for name in side]
-    chosen = names if wanted == ["all"] else wanted
-    for side, layers in available.items():  # one list fits systems with and without final norms
-        if (norm := f"{side}-norm") not in layers:
-            chosen = [layers[-1] if name == norm else name for name in chosen]
-    for name in chosen:
-        if name not in names:
-            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
-    return {
-        side: {name: number for number, name in enumerate(layers) if name in chosen}
-        for side, layers in available.items()
-    }
 
 
 def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:

@@ -42,6 +42,8 @@ from eval.results.files import FORMAT, read_result, split_direction
 INDEX = "states.json"
 KIND = "states"
 SIDES = ("encoder", "decoder")
+NO_TOKEN = -1
+TRAINING_SPLIT = "valid"  # on which classifiers are trained
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
@@ -54,6 +56,28 @@ def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, de
     }
 
 
+def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
+    """The layers to store per side, from the bottom up: name -> number among those available.
+
+    In a model without a final norm its name stands for the last layer.
+
+    Raises:
+        InputError: the model has no such layer.
+    """
+    names = [name for side in available.values() for name in side]
+    chosen = names if wanted == ["all"] else wanted
+    for side, layers in available.items():  # one list fits systems with and without final norms
+        if (norm := f"{side}-norm") not in layers:
+            chosen = [layers[-1] if name == norm else name for name in chosen]
+    for name in chosen:
+        if name not in names:
+            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
+    return {
+        side: {name: number for number, name in enumerate(layers) if name in chosen}
+        for side, layers in available.items()
+    }
+
+
 @dataclass(frozen=True)
 class StatePart:
     """Hidden states of one side of the sentences of one direction, in the order of the sentences.
@@ -61,7 +85,7 @@ class StatePart:
     Attributes:
         path: of the files, without their endings; names the part in errors.
         layers: names of the layers stored.
-        tag_ids, eos: token ids of the language tags and of `</s>`.
+        tag_ids, eos: token ids of the language tags and of `</s>`, or `NO_TOKEN` where nothing ends a line.
     """
 
     path: Path
@@ -114,6 +138,8 @@ class StatePart:
             raise _damaged(
                 self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
             )
+        if self.eos == NO_TOKEN:
+            return
         edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
         if (edges != edges[0]).any():
             sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"

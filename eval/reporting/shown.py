@@ -39,11 +39,10 @@ def sections_of(results: ResultSet) -> list[Section]:
 def _section(entry: dict, results: ResultSet) -> Section:
     if "function" in entry:
         return _named(entry["function"])(results)
-    from eval.measurements import Measurements  # pandas: not before there are rows to read
+    from eval.measurements import Measurements, measured_by  # pandas: not before there are rows to read
     from eval.reporting.views import VIEWS
 
-    unlike = results.allow_unlike or entry.get("unlike", False)
-    measurements = Measurements.of(results.systems_of(entry["kind"]), unlike)
+    measurements = measured_by(results, entry["kind"], entry.get("unlike", False))
     by_dataset = {"": measurements.by_dataset()}
     for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
         derived = _named(function)(measurements)

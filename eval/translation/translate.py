@@ -130,15 +130,15 @@ def main(args) -> None:
         from eval.translation.text import TextJob, translate_text
 
         if args.pivot:
-            raise InputError("--pivot: of a test set, not with --input; translate the text twice")
+            raise InputError("--pivot: needs a test set, found --input; translate the text twice")
         for name, usual in (("split", SPLIT), ("name", None), ("dataset", None), ("force", False)):
             if getattr(args, name) != usual:
-                raise InputError(f"--{name}: of a test set, not with --input; leave it out")
+                raise InputError(f"--{name}: needs a test set, found --input; leave it out")
         translate_text(model, from_arguments(TextJob, args))
         return
     for name in ("n_best", "scores", "long_lines"):
         if getattr(args, name):
-            raise InputError(f"--{name.replace('_', '-')}: of a text, expected --input with it")
+            raise InputError(f"--{name.replace('_', '-')}: needs --input; give both, or leave it out")
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     if isinstance(model, RawTextModel):

@@ -106,7 +106,7 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
         if LOSSES[name].needs_decoder and not sizes.has_decoder:
             raise InputError(f"--losses {name}: needs a model with a decoder")
         if LOSSES[name].needs_sentence_encoder and sizes.pooled_width is None:
-            raise InputError(f"--losses {name}: is of sentence encoders; expected --task sentence_embedding")
+            raise InputError(f"--losses {name}: needs a sentence encoder; expected --task sentence_embedding")
         given = {
             option.name: getattr(cfg, f"{name}_{option.name}")
             for option in dataclasses.fields(LOSSES[name].Options)

@@ -33,16 +33,12 @@ def finetunings(*options: str) -> list:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of ppa, or a file"),
+        ([], "--config: expected one of phrasebook,ppa, or a file"),
         (["--config", "ppa"], "--encoder: expected a folder of transformers"),
         (["--config", "ppa", "--encoder", "/tmp"], "--xnli, --mlqa: expected at least one of them"),
         (["--config", "ppa", "--encoder", "/tmp", "--xnli", "nowhere"], "--xnli: nowhere: no such folder"),
         ([*PPA[:3], "/tmp", "--systems", "ppa"], "--systems: found 'ppa', expected one of: unaligned ppa-2"),
         ([*PPA[:3], "/tmp", "--stages", "report"], "--xnli, --mlqa: expected at least one of them"),
-        (
-            [*PPA[:3], "/tmp", "--xnli", "/tmp", "--systems", "unaligned", "--plan"],
-            "--plan: nothing is aligned of --systems unaligned",
-        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
