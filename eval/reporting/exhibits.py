@@ -11,7 +11,6 @@ from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
 from eval.results.labels import UNKNOWN
-from eval.results.measures import Measure
 from eval.results.systems import MeanStd
 
 
@@ -66,11 +65,6 @@ def mean_cell(value: MeanStd | None, digits: int, mark: str = "") -> Cell:
 def mean_and_std_cells(value: MeanStd | None) -> list[Cell]:
     """Mean and deviation over runs in columns of their own, for the numbers behind a figure."""
     return [number_cell(number, ".2f") for number in ((value.mean, value.std) if value else (None, None))]
-
-
-def measure_cell(measure: Measure, value: MeanStd | float | None, bold: bool = False) -> Cell:
-    """A score of one run or of several, as tables show this measure."""
-    return cell(measure.show(value), bold, value.mean if isinstance(value, MeanStd) else value)
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,6 @@ class MeanStd:
         deviation = "" if self.std is None else f" ± {self.std * scale:.{digits}f}"
         return f"{self.mean * scale:.{digits}f}{deviation}{unit}"
 
-    def scaled(self, scale: float) -> "MeanStd":
-        return MeanStd(self.mean * scale, None if self.std is None else self.std * scale)
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -201,14 +198,6 @@ class System:
     def directions(self, kind: str | None = None) -> list[str]:
         entries = self.runs[0].directions.items()
         return [direction for direction, entry in entries if kind is None or entry["kind"] == kind]
-
-    def values(self, *keys: str) -> list:
-        """One value per run, as `Run.value` finds it."""
-        return [run.value(*keys) for run in self.runs]
-
-    def mean(self, *keys: str, scale: float = 1.0) -> MeanStd | None:
-        """Over the runs; None where one lacks the value."""
-        return MeanStd.of(None if value is None else scale * value for value in self.values(*keys))
 
 
 def by_dataset(systems: Iterable[System]) -> dict[str, list[System]]:
