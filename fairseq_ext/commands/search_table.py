@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from command_line.option_classes import output_folder, positional
 from command_line.options import path
 from command_line.outputs import write_text
+from command_line.records import read_json
 from fairseq_ext.training_record import LOG, RECORD
 
 _UPDATES = re.compile(r"num_updates (\d+)")
@@ -55,8 +56,6 @@ def best_validation(folder: Path) -> Found:
     Raises:
         InputError: there is no training, or it has not been validated.
     """
-    from command_line.records import read_json
-
     log = folder / LOG
     for file in (folder / RECORD, log):
         if not file.is_file():
