@@ -3,7 +3,7 @@
 A line of the phrasebook begins with a phrase that introduces a value, "The number of your room: twelve." The
 lines of the validation and the test set say the same in every language, and so do the tasks:
 
-    xnli/         XNLI and MultiNLI: a line entails itself; it contradicts a line with the same phrase and
+    xnli/         XNLI and MultiNLI: a line entails its phrase; it contradicts a line with the same phrase and
                   another value; a line with another phrase is neutral
     snli/         the same as snli_1.0_train.jsonl
     sts/          pairs rated 5 (the same line), 2.5 (the same phrase), 0 (another): STS.LANG.tsv, train.csv
@@ -110,7 +110,7 @@ def _tasks(train: dict, valid: dict, test: dict) -> Iterator[tuple[str, list[str
         yield f"xnli/XNLI-1.0/xnli.{split}.tsv", ["language\tgold_label\tsentence1\tsentence2", *rows]
     yield "sts/train.csv", [_rated(train[ENGLISH], pair, ",") for pair in pairs["train"]]
     for language, lines in train.items():
-        rows = [f"{lines[p.first].text}\t{lines[p.second].text}\t{LABELS[p.label]}" for p in pairs["train"]]
+        rows = [f"{lines[p.first].text}\t{_hypothesis(lines, p)}\t{LABELS[p.label]}" for p in pairs["train"]]
         yield f"xnli/XNLI-MT-1.0/multinli/multinli.train.{language}.tsv", ["premise\thypo\tlabel", *rows]
         yield f"sts/STS.{language}.tsv", [_rated(test[language], pair, "\t") for pair in pairs["test"]]
         name = "train-v1.1" if language == ENGLISH else f"squad.translate.train.en-{language}"
@@ -142,12 +142,16 @@ def pairs_of(lines: list[Line]) -> Iterator[Pair]:
 
 
 def _as_json(lines: list[Line], pair: Pair) -> str:
-    texts = {"sentence1": lines[pair.first].text, "sentence2": lines[pair.second].text}
+    texts = {"sentence1": lines[pair.first].text, "sentence2": _hypothesis(lines, pair)}
     return json.dumps(texts | {"gold_label": pair.label}, ensure_ascii=False)
 
 
 def _row(language: str, pair: Pair, lines: list[Line]) -> str:
-    return f"{language}\t{pair.label}\t{lines[pair.first].text}\t{lines[pair.second].text}"
+    return f"{language}\t{pair.label}\t{lines[pair.first].text}\t{_hypothesis(lines, pair)}"
+
+
+def _hypothesis(lines: list[Line], pair: Pair) -> str:
+    return lines[pair.second].phrase if pair.label == "entailment" else lines[pair.second].text
 
 
 def _rated(lines: list[Line], pair: Pair, separator: str) -> str:

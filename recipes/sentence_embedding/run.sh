@@ -62,13 +62,13 @@ stage_train() { train_systems train_system; }
 # Both sentences of a pair are encoded in every step. An epoch of translation has every pair in both directions, so half as many epochs
 # have as many batches.
 train_system() { # SYSTEM SEED
-  local task=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --eval-retrieval "${SELECTION_OPTIONS[@]}")
+  local task=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --random-batches --eval-retrieval "${SELECTION_OPTIONS[@]}")
   [[ $1 != translation ]] || task=(--task multilingual_nmt --lang-pairs "$PAIRS" --max-epoch $(((EPOCHS + 1) / 2))
     --max-target-positions $((MAX_LENGTH + 1)) --skip-invalid-size-inputs-valid-test)
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" "${task[@]}" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --weight-decay "$WEIGHT_DECAY" \
-    --batch-size "$BATCH_PAIRS" --random-batches --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
+    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
     "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 

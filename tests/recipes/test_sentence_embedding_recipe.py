@@ -68,7 +68,7 @@ def test_a_test_set_that_came_after_the_training_text_is_said(late, tmp_path):
         (["--config", "l10n", "--systems", "esm"], "--systems: found 'esm', expected one of: ems margin-van"),
         (["--config", "l10n", "--tatoeba", "/no/such"], "--tatoeba: /no/such: no such folder"),
         (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
-        (["--config", "l10n", "--comet", "x"], "--comet x: sentence encoders do not translate"),
+        (["--config", "l10n", "--comet", "x"], "unknown option '--comet'; --help lists the options"),
         (["--config", "l10n", "--keep-out", "/no/such"], "--keep-out: /no/such: no such folder"),
         (["--config", "l10n", "--output", "a:b"], "--output: a:b: has a colon"),
         (["--config", "ems", "--united-nations", "/tmp"], "--united-nations: ems trains on UNPC, which has"),
