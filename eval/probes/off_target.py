@@ -10,40 +10,30 @@ from dataclasses import dataclass
 
 from command_line import options as types
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
 from command_line.progress import progress
 from eval.probes.identified_languages import Identified
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import split_direction
 from eval.results.scores import Translation
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
 
 KIND = "off-target"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
-
-    Attributes:
-        worst: lines to list per direction.
-    """
+    """Options of the probe."""
 
     folders: TranslatedFolders
-    worst: int = 5
+    worst: int = option("lines to list per direction; 0: none", 5, type=types.natural)
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    add_folder_arguments(parser)
-    parser.add_argument("--worst", type=types.natural, default=5, help="lines to list per direction; 0: none")
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     translated = options.folders.files()
     inputs = paths_of(translated)
-    publish(KIND, options, inputs, lambda: measure(options, translated), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options, translated), options.written)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

@@ -11,7 +11,7 @@ from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
 from eval.reporting.example_tables import example_means, examples
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.grids import grid, heat_map
+from eval.reporting.grids import grid, heat_map, heat_maps
 from eval.reporting.layers import KINDS, layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.plots import dots
@@ -144,5 +144,6 @@ VIEWS = {
         examples,
         grid,
         heat_map,
+        heat_maps,
     )
 }
