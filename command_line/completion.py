@@ -9,6 +9,7 @@ The mark is locked as long as the step runs. It holds what the last finished run
 the next one is killed, and which files that look like the step's are somebody else's (`foreign`).
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -110,6 +111,10 @@ class Stamp:
         return stamp
 
     @property
+    def _busy(self) -> str:
+        return f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
+
+    @property
     def work(self) -> dict:
         """What is being done; half-finished work is continued only where this is the same."""
         return {"settings": self.settings, "inputs": self.inputs}
@@ -143,6 +148,16 @@ class Stamp:
                         f"{self.folder}: was trained with another {name}; give another --output, or --force"
                         " to begin anew"
                     )
+
+    def check_free(self) -> None:
+        """Nothing is changed.
+
+        Raises:
+            InputError: another process is doing it.
+        """
+        self._end_earlier()
+        with contextlib.suppress(FileNotFoundError):
+            take_lock(self._unfinished, self._busy, makes=False).close()
 
     def is_current(self, force: bool = False) -> bool:
         """Whether the step can be skipped; says so. Otherwise `begin` says why it is done again."""
@@ -204,12 +219,14 @@ class Stamp:
         return set()
 
     def _take_lock(self) -> None:
-        """Of the mark, for this process; what the same process began before has ended with an error."""
-        key = os.path.realpath(self._unfinished)
-        if earlier := _locks.pop(key, None):
+        """Of the mark, for this process."""
+        self._end_earlier()
+        self._lock = _locks[os.path.realpath(self._unfinished)] = take_lock(self._unfinished, self._busy)
+
+    def _end_earlier(self) -> None:
+        """What the same process began before has ended with an error."""
+        if earlier := _locks.pop(os.path.realpath(self._unfinished), None):
             earlier.close()
-        busy = f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
-        self._lock = _locks[key] = take_lock(self._unfinished, busy)
 
     def _write_mark(self, content: dict) -> None:
         """Another mark in the place of the locked one; it is locked before it gets there."""

@@ -1,5 +1,6 @@
 """Where a result comes from: what was typed, what was read, and the versions of what made it."""
 
+import functools
 import os
 import platform
 import shlex
@@ -28,6 +29,7 @@ def versions(*distributions: str) -> dict[str, str]:
     return {"python": platform.python_version(), **{name: _version(name) for name in distributions}}
 
 
+@functools.cache  # the files that say it are slow to read
 def _version(distribution: str) -> str:
     try:
         return version(distribution)

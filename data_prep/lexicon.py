@@ -15,6 +15,11 @@ from command_line.errors import InputError, at
 from command_line.lines import count_lines, read_lines
 from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path
+from data_prep.alignment.job import TEXT_SUFFIX
+from data_prep.alignment.links import check_range, parse_line
+from data_prep.alignment.pair_counts import PairCounts
+from data_prep.formats.texts import TRAIN, find_bitexts
+from data_prep.step_folder import StepFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +35,6 @@ class LexiconJob:
 
 
 def main(job: LexiconJob) -> None:
-    from data_prep.alignment.job import TEXT_SUFFIX
-    from data_prep.alignment.pair_counts import PairCounts
-    from data_prep.formats.texts import TRAIN, find_bitexts
-    from data_prep.step_folder import StepFolder
-
     training = [text for text in find_bitexts(job.input) if text.split == TRAIN]
     if not training:
         raise InputError(f"{job.input}: no training files, expected train.A-B.LANG")
@@ -70,8 +70,6 @@ def aligned_words(path_a: Path, path_b: Path, links: Path) -> Iterator[tuple[str
     Raises:
         InputError: a link to a word that a sentence does not have, or other numbers of lines.
     """
-    from data_prep.alignment.links import check_range, parse_line
-
     lines, *expected = map(count_lines, (links, path_a, path_b))
     if set(expected) != {lines}:
         raise InputError(f"{links}: {lines} lines, expected {expected[0]} as in {path_a}")

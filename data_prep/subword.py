@@ -25,7 +25,14 @@ from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, make_workers
 from data_prep.blocks import read_blocks
-from data_prep.formats.dictionary import DICTIONARY, PADDING_FACTOR
+from data_prep.formats.dictionary import (
+    DICTIONARY,
+    PADDING_FACTOR,
+    dictionary_lines,
+    lines_in_order,
+    read_symbols,
+    write_dictionary,
+)
 from data_prep.formats.texts import (
     TRAIN,
     check_parallel,
@@ -184,8 +191,6 @@ def piece_training(job: SubwordJob) -> PieceTraining:
 
 def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
     """Write the dictionary, from the units of the training text or by copying."""
-    from data_prep.formats.dictionary import dictionary_lines, lines_in_order, read_symbols, write_dictionary
-
     path = job.output / DICTIONARY
     if job.dictionary_from:
         copy_file(job.dictionary_from / DICTIONARY, path)

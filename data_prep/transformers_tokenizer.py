@@ -12,6 +12,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.records import OneOf, Optional, read_json, read_record
@@ -118,8 +120,6 @@ class TransformersTokenizer:
 
         It is -1 for language tags and symbols that pad the dictionary.
         """
-        import numpy as np
-
         ids = map(self._id_of, dictionary.symbols)
         return np.array([-1 if number is None else number for number in ids], dtype=np.int64)
 

@@ -13,19 +13,18 @@ was, and ends with the same bytes.
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError, at, check_file
-from command_line.journal import Journal
+from command_line.journal import JournaledStep
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, force_switch, option, positional, switch
 from command_line.outputs import write_json
 from command_line.provenance import command_typed, text_in_record, versions
-from command_line.workers import dask_option, make_workers
+from command_line.workers import dask_option
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 from data_prep.formats.vectors import (
@@ -36,13 +35,14 @@ from data_prep.formats.vectors import (
     record_path,
     step_name,
 )
+from embeddings.cluster import Reading
 from embeddings.encode_data import DataEncoding, DataOptions, store_vectors
 from embeddings.encode_layers import LONGEST, store_layer_sums
 from embeddings.encode_tokens import encode_states
 from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder, of_text
-from embeddings.windows import Encoded, Store, encode_windows, encoded, windows
+from embeddings.windows import Store, encode_windows, windows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def main(job: Encoding) -> None:
         return
     check_data_options(job)
     encoding = DataEncoding(
-        **vars(job.of_data), encoder=job.encoder, normalize=job.normalize, dtype=job.dtype
+        **vars(job.of_data), encoder=job.encoder, normalize=job.normalize, dtype=job.dtype, dask=job.dask
     )
     if encoding.layer_sums:
         store_layer_sums(encoding, encoding.max_tokens or LONGEST, job.force)
@@ -102,7 +102,7 @@ def check_data_options(job: Encoding) -> None:
     Raises:
         InputError: an option is of texts alone, or of another kind of vectors.
     """
-    for name in ("dask", "texts", "output", "language", "token_states"):
+    for name in ("texts", "output", "language", "token_states"):
         if getattr(job, name):
             typed = "FILE" if name == "texts" else f"--{name.replace('_', '-')}"
             raise InputError(f"{typed}: --data {job.of_data.data} is encoded in its place; give one of them")
@@ -138,8 +138,9 @@ def encode_texts(job: Encoding) -> None:
         check_file(path, "text, one sentence per line")
         inputs = [path, *job.encoder.files(job.output)]
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), by_name(job), inputs)
-        if not stamp.is_current(job.force):
-            encode_file(job, load(), path, output, stamp)
+        step = JournaledStep(stamp, job.force, output.with_name(f".{output.name}.journal.jsonl"))
+        if not step.is_complete():
+            encode_file(job, load(), path, output, step)
         if job.token_states:
             encode_states(job, load, path, output)
         print(output)
@@ -161,11 +162,10 @@ def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, stamp: Stamp) -> None:
+def encode_file(
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, step: JournaledStep
+) -> None:
     """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning.
-
-    Args:
-        stamp: describes the work, for which a journal is kept.
 
     Raises:
         InputError: the text is empty, not UTF-8 or damaged, or a line has a vector that is NaN, infinite, or
@@ -176,60 +176,23 @@ def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Pat
         raise InputError(f"{path}: is empty, expected lines of text")
     with of_text(path, "--language"):  # whether the encoder knows it, before anything is written
         encoder.encode([], language)
-    stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     numbers = Numbers(job.dtype, encoder.width)
-    journal_path = output.with_name(f".{output.name}.journal.jsonl")
-    with Journal(journal_path, stamp.work, keep=not job.force) as journal:
+    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
+    with step.journal() as journal:
         if job.force:
             unfinished.unlink(missing_ok=True)
         vectors = create_vectors(unfinished, lines, numbers)
         store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
-        done = encode_windows(
-            windows(path), _encoding(job, encoder, language), store, journal, f"encode {path.name}"
-        )
+        encode_all = reading.all_by(encoder, job.dask)
+        done = encode_windows(windows(path), encode_all, store, journal, f"encode {path.name}")
         vectors.flush()
         record = _describe(job, encoder, path, output, language, vectors, done)
         record |= identity_of_vectors(unfinished)
         os.replace(unfinished, output)
         write_json(record_path(output), record)
-        journal.remove()
-        stamp.finish([output, record_path(output)])
+        step.finish([output, record_path(output)])
     warn_of_cut(record["cut"], encoder.name, f"{path}: ")
-
-
-def _encoding(job: Encoding, encoder: SentenceEncoder, language: str | None) -> Callable:
-    """The function that encodes windows: by an encoder of this process, or by a dask cluster."""
-    if job.dask is None:
-        encode = functools.partial(encoded, encoder, lambda _, window: encoder.encode(window, language))
-        return functools.partial(map, encode)
-    return functools.partial(_on_cluster, job.dask, RemoteEncoder(job.encoder.absolute(), language))
-
-
-def _on_cluster(dask: str, encode: Callable, todo: Iterable) -> Iterator:
-    with make_workers(1, dask) as workers:
-        yield from workers.map(encode, todo)
-
-
-class RemoteEncoder:
-    """Encodes windows in a worker of a cluster, which loads the encoder once.
-
-    Args:
-        options: of the encoder, whose paths the worker sees, too.
-        language: of the text.
-    """
-
-    def __init__(self, options: EncoderOptions, language: str | None):
-        self._options, self._language = options, language
-
-    def __call__(self, window: tuple[int, list[str]]) -> Encoded:
-        encoder = _loaded(self._options)
-        return encoded(encoder, lambda _, lines: encoder.encode(lines, self._language), window)
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(options: EncoderOptions) -> SentenceEncoder:
-    return options.load()
 
 
 def _describe(

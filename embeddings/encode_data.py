@@ -5,15 +5,12 @@ An encoder of ours whose dictionary is that of the data reads the binarized sent
 text, of which a sample is compared with the binarized sentences line by line.
 """
 
-import functools
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from command_line import options as types
 from command_line.completion import file_identity
@@ -41,6 +38,7 @@ from data_prep.formats.teacher_vectors import (
 from data_prep.formats.texts import find_texts
 from data_prep.formats.vector_numbers import Numbers
 from embeddings import windows
+from embeddings.cluster import Reading
 from embeddings.encoders.described import warn_of_cut
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
@@ -97,11 +95,13 @@ class DataEncoding(DataOptions):
 
     Attributes:
         dtype: of the numbers on disk.
+        dask: as of `Reading.all_by`.
     """
 
     encoder: EncoderOptions
     normalize: bool
     dtype: str
+    dask: str | None
 
 
 def store_vectors(job: DataEncoding, force: bool) -> None:
@@ -209,38 +209,30 @@ def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Pa
         "normalized": job.normalize,
     }
     if raw is None:
-        parts, named = sentence_windows(sentences), data_path(prefix)
+        parts, named, method = sentence_windows(sentences), data_path(prefix), "encode_binarized"
     else:
         if (lines := count_lines(raw)) != len(sentences):
             raise InputError(f"{raw}: {lines} lines, but {data_path(prefix)} has {len(sentences)} sentences")
-        parts, named = windows.windows(raw), raw
-
-    def encode(start: int, window: Sequence) -> np.ndarray:
-        if raw is None:
-            return encoder.encode_binarized(window, language)
-        _compare(reader, raw, sentences, start, window, language)
-        return encoder.encode(window, language)
-
-    store(description, output, encoder, parts, named, encode, force)
+        parts, named, method = _compared(reader, raw, sentences, language), raw, "encode"
+    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), method, (language,))
+    store(description, output, parts, named, reading.all_by(encoder, job.dask), force)
 
 
 def store(
     description: dict,
     output: Path,
-    encoder,
     parts: Iterable[tuple[int, Sequence]],
     named: Path,
-    encode: Callable[[int, Sequence], np.ndarray],
+    encode_all: Callable[[Iterable[tuple[int, Sequence]]], Iterable[windows.Encoded]],
     force: bool,
 ) -> None:
     """Write a file of vectors, unless it is there; goes on where a run was killed.
 
     Args:
         description: of the file; "normalized" vectors are made so here.
-        encoder: with the attribute `cut`.
         parts: number of the first sentence, and the sentences of each window.
         named: whose lines error messages name.
-        encode: the vectors of a window.
+        encode_all: as of `encode_windows`.
 
     Raises:
         InputError: a vector is NaN, infinite or beyond float16; names the line. Or another encoder's vectors
@@ -261,13 +253,7 @@ def store(
             unfinished.unlink(missing_ok=True)
         vectors = create_teacher_vectors(unfinished, description)
         rows = windows.Store(vectors, numbers, description["normalized"], lambda row: at(named, row + 1))
-        done = windows.encode_windows(
-            parts,
-            functools.partial(map, functools.partial(windows.encoded, encoder, encode)),
-            rows,
-            journal,
-            f"encode {output.name}",
-        )
+        done = windows.encode_windows(parts, encode_all, rows, journal, f"encode {output.name}")
         vectors.flush()
         os.replace(unfinished, output)
         journal.remove()
@@ -296,19 +282,20 @@ def sentence_windows(sentences, size: int | None = None) -> Iterator[tuple[int, 
         yield start, [sentences[row].tolist() for row in range(start, stop)]
 
 
-def _compare(reader: Reader, raw: Path, sentences, start: int, window: list[str], language: str) -> None:
-    """Whether the first lines of a window become the binarized sentences.
+def _compared(reader: Reader, raw: Path, sentences, language: str) -> Iterator[tuple[int, list[str]]]:
+    """The windows of raw text, whose first lines become the binarized sentences.
 
     Raises:
         InputError: one does not; names it.
     """
-    if reader.preparation is None:  # of fairseq-preprocess, which does not say how text was segmented
-        return
-    for row, line in enumerate(window[:COMPARED]):
-        subwords = reader.preparation.segment(language, line)
-        ids = reader.dictionary.encode_line(subwords, add_if_not_exist=False).tolist()
-        if ids != sentences[start + row].tolist():
-            raise InputError(
-                f"{at(raw, start + row + 1)}: is not the text of sentence {start + row + 1} of {raw.name} in"
-                f" {reader.data}; give the --text that `data_prep binarize` was given"
-            )
+    for start, window in windows.windows(raw):
+        # fairseq-preprocess does not say how text was segmented
+        for row, line in enumerate(window[:COMPARED] if reader.preparation else (), start=start):
+            subwords = reader.preparation.segment(language, line)
+            ids = reader.dictionary.encode_line(subwords, add_if_not_exist=False).tolist()
+            if ids != sentences[row].tolist():
+                raise InputError(
+                    f"{at(raw, row + 1)}: is not the text of sentence {row + 1} of {raw.name} in"
+                    f" {reader.data}; give the --text that `data_prep binarize` was given"
+                )
+        yield start, window

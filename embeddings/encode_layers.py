@@ -15,6 +15,7 @@ from data_prep.formats.layer_sums import layer_sums_path
 from data_prep.formats.sentences import data_path, load_sentences, text_prefixes
 from data_prep.formats.teacher_vectors import sentences_identity
 from data_prep.model_folders.identity import files_of
+from embeddings.cluster import Reading
 from embeddings.encode_data import DataEncoding, of_pairs, sentence_windows, store
 from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
 from embeddings.encoders.sentence_encoder import NotFinite, batches
@@ -35,6 +36,8 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
         raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
     todo = [prefix for split in job.sets for prefix in of_pairs(text_prefixes(job.data, split), job)]
     reader = LayerReader.load(job.encoder, job.data, longest)
+    arguments = (job.encoder.absolute(), job.data.absolute(), longest)
+    reading = Reading(LayerReader.load, arguments, "sums")
     for prefix in todo:
         sentences, output = load_sentences(prefix), layer_sums_path(prefix, job.teacher)
         description = {
@@ -51,10 +54,9 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
         store(
             description,
             output,
-            reader,
             sentence_windows(sentences, max(1, WINDOW // reader.layers)),
             data_path(prefix),
-            lambda _, window: reader.sums(window),
+            reading.all_by(reader, job.dask),
             force,
         )
         print(output)
@@ -155,7 +157,6 @@ def _of_checkpoint(options: EncoderOptions, data: Path):
 
 
 def _of_folder(options: EncoderOptions, data: Path):
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
     from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
 

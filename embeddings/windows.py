@@ -77,19 +77,19 @@ class Encoded(NamedTuple):
 
 def encoded(
     encoder: SentenceEncoder,
-    encode: Callable[[int, Sequence], np.ndarray],
+    encode: Callable[[Sequence], np.ndarray],
     window: tuple[int, Sequence],
 ) -> Encoded:
     """Encode a window.
 
     Args:
-        encode: function (number of the first line, sentences) -> vectors, by the encoder.
+        encode: function sentences -> vectors, by the encoder.
     """
     start, sentences = window
     began, cut = time.monotonic(), encoder.cut or 0
     vectors, not_finite = None, None
     try:
-        vectors = encode(start, sentences)
+        vectors = encode(sentences)
     except NotFinite as error:
         not_finite = error.row
     seconds = time.monotonic() - began

@@ -9,7 +9,7 @@ COMMANDS = {
     "score": ("eval.scoring.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "adequacy": (
         "eval.probes.adequacy",
-        "cosine of sentence embeddings of sources and translations (4.5.2)",
+        "cosine of sentence embeddings of sources and translations (thesis 4.5.2)",
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from command_line.errors import InputError, at
 from command_line.measurements import COLUMNS, NAMES, Measured, read_columns
+from eval.results.measures import groups_of
 from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
 
 MEASURED_ALIKE = (  # fields of runs on one dataset
@@ -55,13 +56,13 @@ class Measurements:
             if not allow_unlike:
                 check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
             tables.append(table)
-        return cls(systems, pd.concat(tables, ignore_index=True) if tables else _table([]))
+        return cls(systems, pd.concat(tables, ignore_index=True) if tables else as_table([]))
 
     @classmethod
     def derived(cls, measured: Measured) -> "Measurements":
         """Rows that were computed from others, and are in no file."""
         runs = [Run(Path(), run, number=number) for number, run in enumerate(measured.runs)]
-        return cls(group_runs(runs), _table(measured.rows))
+        return cls(group_runs(runs), as_table(measured.rows))
 
     def by_dataset(self) -> "dict[str, Measurements]":
         """Dataset -> what was measured on it, both in the order given."""
@@ -104,6 +105,16 @@ class Measurements:
         rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
         return [name for name in rows[column].unique() if name]
 
+    def of_runs(self, measure: str, **columns) -> dict[str, list[float]]:
+        """System -> a number for each of its runs, in their order: the mean over its rows whose columns hold
+        these values. Systems with a run without any are left out.
+        """
+        chosen = self.where(measure=measure, **columns)
+        means = chosen.rows.groupby(["system", "run"]).value.mean()
+        numbers = {system.name: list(means[system.name]) for system in chosen.systems}
+        runs = {system.name: len(system.runs) for system in chosen.systems}
+        return {name: values for name, values in numbers.items() if len(values) == runs[name]}
+
     def where(self, **columns) -> "Measurements":
         """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
         rows = self.rows
@@ -131,7 +142,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     Raises:
         InputError: as `read_columns`; a number stands in it twice.
     """
-    rows = _table(read_columns(path, sha256))
+    rows = as_table(read_columns(path, sha256))
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -143,8 +154,20 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     return rows
 
 
-def _table(rows: list[dict] | dict[str, list]) -> pd.DataFrame:
+def as_table(rows: list[dict] | dict[str, list]) -> pd.DataFrame:
+    """Rows as the numbers of `Measurements`."""
     return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+
+
+def in_groups(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of scores, each once for every average over directions that it belongs to: that is its `part`.
+    A mean over the rows of one is unweighted, and over those directions that have the measure.
+    """
+    rows = rows[rows.part == ""]
+    places = rows[["direction", "kind"]].drop_duplicates().itertuples(index=False, name=None)
+    groups = {place: groups_of(*place) for place in places}
+    of_rows = [groups[place] for place in zip(rows.direction, rows.kind, strict=True)]
+    return rows.assign(part=of_rows).explode("part", ignore_index=True)
 
 
 def rows_of(run: Run) -> pd.DataFrame:

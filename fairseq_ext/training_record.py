@@ -15,9 +15,14 @@ from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.records import Objects, OneOf, Optional, read_record
+from data_prep.formats.alignments import is_alignment_file
+from data_prep.formats.sentences import index_path
+from data_prep.formats.structures import is_structure_file
+from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 from data_prep.model_folders.identity import check_folder
 from fairseq_ext.checkpoints.progress import BEST, LAST
 from fairseq_ext.checkpoints.whole import is_whole
+from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
 
 RECORD = "training.json"
 LOG = "train.log"
@@ -187,9 +192,6 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
         InputError: there is no such folder, or nothing to train on in it.
     """
     # numpy comes with these, and the end of a training needs none
-    from data_prep.formats.alignments import is_alignment_file
-    from data_prep.formats.structures import is_structure_file
-    from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 
     data = Path(data)
     if not data.is_dir():
@@ -234,7 +236,6 @@ def _mixtures(options: dict[str, str]) -> dict[str, dict[str, float]]:
     """The tasks of a pre-training by language; none of other trainings."""
     if _PRETRAINING not in options:
         return {}
-    from fairseq_ext.data.noising.tasks import parse_mixtures
 
     return parse_mixtures(options[_PRETRAINING], _PRETRAINING)
 
@@ -270,8 +271,6 @@ def _texts_of_languages(inputs: Iterable[str], options: dict[str, str]) -> set[s
     """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`, and so does a training
     without pairs; others name the pairs that they read.
     """
-    from data_prep.formats.sentences import index_path
-
     languages = {*_mixtures(options), *_unpaired(inputs, options)}
     indices = tuple(index_path(Path(f".{language}")).name for language in sorted(languages))
     return {name for name in inputs if name.endswith(indices) and not name.startswith("--")}
@@ -281,7 +280,6 @@ def _structures(options: dict[str, str]) -> set[str]:
     """The kinds of analyses that the tasks of a pre-training need."""
     if not (mixtures := _mixtures(options)):
         return set()
-    from fairseq_ext.data.noising.tasks import TASKS
 
     return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
 

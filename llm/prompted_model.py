@@ -14,7 +14,7 @@ from data_prep.model_folders.adapters import check_adapter
 from data_prep.model_folders.loading import check_ids
 from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
-from llm.language_model import PRECISIONS, model_files
+from llm.language_model import PRECISIONS, add_adapter, load_model, load_tokenizer, model_files
 from llm.tuned import TUNING, Tuned
 
 UNTUNED = "w/o fine-tuning"
@@ -132,8 +132,6 @@ class PromptedModel:
             InputError: as `load_model`, `load_tokenizer`, `check_ids`, `add_adapter`, `Tuned.check_model`.
         """
         import torch
-
-        from llm.language_model import add_adapter, load_model, load_tokenizer
 
         tokenizer = load_tokenizer(self.weights)
         if self._record is not None:

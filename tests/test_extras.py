@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -54,18 +55,20 @@ def imported(folders: tuple[str, ...]) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom):
             found.add(node.module.split(".")[0])
         elif isinstance(node, ast.Call) and re.search("import|load", ast.unparse(node.func)):
-            found.update(text for argument in node.args for text in strings(argument))
+            found.update(text for argument in node.args for text in strings(ast.walk(argument)))
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets) == "OWN_MODELS":
-            found.update(strings(node.value))
+            found.update(strings(ast.walk(node.value)))
     return frozenset(found)
 
 
-def strings(tree: ast.AST) -> set[str]:
-    return {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+def strings(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+@cache
+def said(folders: tuple[str, ...]) -> frozenset[str]:
+    """All strings of some folders."""
+    return frozenset(strings(sources(folders)))
 
 
 def folders(extra: str) -> tuple[str, ...]:
@@ -84,8 +87,7 @@ def test_code_imports_every_requirement_of_an_extra(extra, requirement):
         if importlib.util.find_spec(library.split(".")[0]) is not None:
             source = Path(importlib.util.find_spec(library).origin).read_text(encoding="utf-8")
             assert re.search(rf"^\s*(import|from) {name.replace('-', '_')}\b", source, flags=re.M), name
-        said = {text for node in sources(folders(extra)) for text in strings(node)}
-        assert word in said | imported(folders(extra))
+        assert word in said(folders(extra)) | imported(folders(extra))
     elif name in PROGRAMS:
         assert PROGRAMS[name] in (ROOT / "Makefile").read_text(encoding="utf-8")
     else:

@@ -125,10 +125,14 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
         "seeds": [one.seeds for one in four],
         "paired": paired,
     }
+    from eval.measurements import Measurements  # with pandas: not before it is needed
+
     rows = []
+    scored = Measurements.of(four, allow_unlike=True)
     for kind, name in MEASURED:
-        values = [one.values("averages", kind, name) for one in four]
-        if all(None not in of_system for of_system in values):
+        of_systems = scored.of_runs(name, kind=kind)
+        if all(one in of_systems for one in systems):
+            values = [of_systems[one] for one in systems]
             seeds = {"seeds": min(map(len, values))}
             rows += numbers(seeds | _effects(values, estimate), kind=kind, part=name)
     return run, rows

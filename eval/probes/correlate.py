@@ -163,11 +163,11 @@ def points_of(baseline: System, system: System, precision: pd.DataFrame) -> dict
 
 def bleu_of(system: System) -> dict[str, float]:
     """Pair of languages -> BLEU, the mean over both directions and over seeds, where both were translated."""
-    directions, found = set(system.directions()), {}
-    for source, target in (direction.split("-") for direction in sorted(directions)):
-        ways = (f"{source}-{target}", f"{target}-{source}")
-        if source < target and ways[1] in directions:
-            found[ways[0]] = statistics.fmean(
-                one for way in ways for one in system.values("directions", way, "bleu")
-            )
+    means = Measurements.of([system]).means("bleu", ("direction",))
+    bleu = {direction: mean.mean for (_, direction), mean in means.items()}
+    found = {}
+    for source, target in (direction.split("-") for direction in sorted(bleu)):
+        way, back = f"{source}-{target}", f"{target}-{source}"
+        if source < target and back in bleu:
+            found[way] = statistics.fmean([bleu[way], bleu[back]])
     return found

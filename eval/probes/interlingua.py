@@ -19,7 +19,6 @@ from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.search_options import DecodingOptions, LengthOptions
 
 KIND = "interlingua"
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +28,7 @@ class Options:
     model: EvaluatedModel
     split: str = option("set to translate into the centric language of the model", "test", type=types.split)
     max_lines: int | None = option("only the first lines of every set (default: all)")
-    samples: int = option("of the significance test (7.4)", 9999)
+    samples: int = option("of the significance test (thesis 7.4)", 9999)
     decoding: DecodingOptions
     lengths: LengthOptions
     written: Written

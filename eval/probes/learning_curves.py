@@ -26,8 +26,10 @@ from eval.results.systems import Run, check_one_training
 KIND = "learning-curves"
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr", "batch_size")
-KINDS = ("zero-shot", "supervised")
+RECOGNIZED_WITH = (
+    *("protocol", "epochs", "grid", "gradient_norm", "patience", "hidden", "lr", "batch_size"),
+    *("balance", "directions"),
+)
 MEASURES = ("bleu", "off_target")
 
 
@@ -142,11 +144,14 @@ def curves(checkpoints: dict[int, Scores], recognized: dict[str, tuple[Path, dic
     Args:
         recognized: as `recognition` returns it.
     """
+    from eval.measurements import rows_of  # with pandas: not before it is needed
+
     rows = []
     for update, scores in sorted(checkpoints.items()):
-        for kind in KINDS:
-            averages = {measure: scores.value("averages", kind, measure) for measure in MEASURES}
-            rows += numbers(averages, kind=kind, update=update)
+        scored = rows_of(scores)
+        averages = scored[scored.measure.isin(MEASURES)].groupby(["kind", "measure"]).value.mean()
+        for (kind, measure), average in averages.items():
+            rows += numbers({measure: average}, kind=kind, update=update)
         _, accuracies = recognized.get(checkpoint_of(scores), (None, {}))
         for (question, layer), accuracy in accuracies.items():
             place = {"kind": "zero-shot", "part": question, "layer": layer, "update": update}

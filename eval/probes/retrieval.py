@@ -49,7 +49,7 @@ class Retrieval(StoreOptions):
     alignments: str | None = option(
         f"with --words: which (default: {LEXICON} as in C.3 if it is there, or the only one)", metavar="NAME"
     )
-    batch_tokens: int = option("tokens of a batch to retrieve from (C.3)", BATCH_TOKENS)
+    batch_tokens: int = option("tokens of a batch to retrieve from (thesis C.3)", BATCH_TOKENS)
 
 
 @dataclass(frozen=True, kw_only=True)

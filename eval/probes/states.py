@@ -52,7 +52,7 @@ class Extraction:
     )
     max_lines: int | None = option("only the first lines of every set (default: all)")
     forced: str = option(
-        "tokens that the decoder is given: the model's own output (8.2.3), or the reference",
+        "tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
         "output",
         choices=("output", "reference"),
     )

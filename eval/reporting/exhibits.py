@@ -104,10 +104,14 @@ class Table:
         return {i for row in self.rows for i, one in enumerate(row) if one.value is not None}
 
     def markdown(self) -> str:
+        return "\n".join([self.markdown_rows(), "", f"*{escape_markdown(self.caption)}*"])
+
+    def markdown_rows(self) -> str:
+        """Without the caption."""
         lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
         lines.append("|" + "---|" * len(self.columns()))
         lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in self.rows]
-        return "\n".join([*lines, "", f"*{escape_markdown(self.caption)}*"])
+        return "\n".join(lines)
 
     @cached_property
     def csv(self) -> str:
@@ -151,11 +155,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report: its tables and figures, and `notes`, the paragraphs above them."""
+    """A section of the report.
+
+    Attributes:
+        notes: how its numbers are to be read; folded below them.
+        lead: what they show, in sentences above them.
+    """
 
     title: str
     exhibits: list[Table | Figure]
     notes: list[str] = field(default_factory=list)
+    lead: list[str] = field(default_factory=list)
 
     @property
     def tables(self) -> list[Table]:

@@ -114,6 +114,8 @@ def layer_curves(
         levels=_each(lambda level_lines: list(map(drawn_values, level_lines)), heights),
         baselines=_each(drawn_values, by_chance),
         x_title="layer",
+        baseline_title=chance_title.partition(",")[0],
+        broken=True,
     )
     return [Figure(table.name, caption, png, table)]
 

@@ -1,6 +1,6 @@
 """Views of several measures beside each other: systems by measures, and effects with their intervals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,14 +38,14 @@ class Column:
         """All that the column shows."""
         return [self.measure, low(self.measure), high(self.measure)] if self.interval else [self.measure]
 
-    def cell(self, value: MeanStd | None, ends: tuple[MeanStd | None, MeanStd | None]) -> Cell:
+    def cell(self, value: MeanStd | None, ends: Sequence[MeanStd | None]) -> Cell:
         if value is None:
             return cell(UNKNOWN)
         if not (self.form or self.interval):
             return mean_cell(value, self.digits, self.unit)
         form = self.form or f"+.{self.digits}f"
         shown = f"{value.mean:{form}}{self.unit}"
-        if None not in ends:
+        if ends and None not in ends:
             shown += " [" + ", ".join(f"{end.mean:{form}}" for end in ends) + "]"
         return cell(shown, value=value.mean)
 
@@ -60,12 +60,11 @@ class Numbers:
 
     @cached_property
     def _means(self) -> list[Mapping[tuple, MeanStd]]:
-        names = (self.column.measure, low(self.column.measure), high(self.column.measure))
-        return [self.measured.means(name, self.by, scale=self.column.scale) for name in names]
+        return [self.measured.means(name, self.by, scale=self.column.scale) for name in self.column.measures]
 
     def cell(self, *key: str) -> Cell:
         value, *ends = (means.get(key) for means in self._means)
-        return self.column.cell(value, tuple(ends))
+        return self.column.cell(value, ends)
 
     def bar(self, *key: str) -> MeanStd | None:
         """The number, with half of its interval in place of the deviation."""
@@ -99,7 +98,7 @@ def measures(
     """Systems by several measures: mean and deviation over seeds.
 
     Args:
-        columns: of the table; the attributes of `Column`.
+        columns: of the table; the attributes of `Column`. Those that no system has are left out.
         caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         each: column of the rows; there is a table for each of its values.
@@ -109,10 +108,12 @@ def measures(
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
     places = tuple(lines or ())
-    titles = [*system_titles(derived, systems), *(lines or {}).values(), *(column.title for column in shown)]
     tables = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
-        numbers = [Numbers(part, column, places) for column in shown]
+        present = set(part.rows.measure)
+        numbers = [Numbers(part, column, places) for column in shown if column.measure in present]
+        titles = [*system_titles(derived, systems), *(lines or {}).values()]
+        titles += [of_column.column.title for of_column in numbers]
         rows, rules = [], set()
         for system in part.systems:
             rules.add(len(rows))

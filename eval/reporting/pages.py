@@ -16,7 +16,7 @@ def markdown(title: str, sections: list[Section]) -> str:
         for one in section.exhibits:
             if isinstance(one, Figure):
                 blocks.append(f"![{escape_markdown(one.caption)}](plots/{one.name}.png)")
-                blocks += ["<details><summary>Numbers</summary>", one.numbers.markdown(), "</details>"]
+                blocks += ["<details><summary>Numbers</summary>", one.numbers.markdown_rows(), "</details>"]
             else:
                 blocks.append(one.markdown())
     return "\n\n".join(blocks) + "\n"

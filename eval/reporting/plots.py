@@ -170,6 +170,8 @@ def lines(
     levels: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]] | None = None,
     baselines: Mapping[str, Mapping[str, Sequence[MeanStd | None]]] | None = None,
     x_title: str | None = None,
+    baseline_title: str | None = None,
+    broken: bool = False,
 ) -> Images:
     """Curves over ordered ticks (layers), in panels side by side.
 
@@ -184,6 +186,8 @@ def lines(
         baselines: title of the panel -> name of the series -> what it is compared with, one value per tick;
             dashed, in the colour of the series.
         x_title: of the x axis.
+        baseline_title: what the dashed lines are, for the legend.
+        broken: a gap interrupts the line of a series.
     """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     columns = min(columns or len(panels), len(panels))
@@ -195,9 +199,9 @@ def lines(
         axis.set_visible(False)
     for axis, (panel, series) in zip(axes, panels.items(), strict=False):
         for name, values in series.items():
-            _curve(axis, names.index(name), name, values)
+            _curve(axis, names.index(name), name, values, broken)
         for name, values in (baselines or {}).get(panel, {}).items():
-            _curve(axis, names.index(name), None, values)
+            _curve(axis, names.index(name), None, values, broken)
         for style, (name, heights) in zip(LEVEL_STYLES, (levels or {}).get(panel, {}).items(), strict=False):
             _levels(axis, name, heights, style)
         for tick in rules:
@@ -213,6 +217,8 @@ def lines(
     if title is not None:
         for axis in axes[::columns]:
             axis.set_ylabel(title)
+    if baselines and baseline_title:
+        axes[0].plot([], [], color=INK, linestyle="--", linewidth=1.2, label=baseline_title)
     _legend(figure, axes, names)
     return image_files(figure)
 
@@ -234,14 +240,14 @@ def _marker(number: int) -> str:
     return MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
 
 
-def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
+def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None], broken: bool) -> None:
     """One series: the number chooses colour and marker. Without a name, what it is compared with: dashed."""
-    known = [(x, value) for x, value in enumerate(values) if value]
-    xs, means = [x for x, _ in known], [value.mean for _, value in known]
+    drawn = {x: value for x, value in enumerate(values) if value or broken}
+    xs, means = list(drawn), [value.mean if value else float("nan") for value in drawn.values()]
     colour = COLOURS[number % len(COLOURS)]
     style = {"marker": _marker(number), "markersize": 5, "linewidth": 1.5, "label": name}
     axis.plot(xs, means, color=colour, **(style if name else {"linestyle": "--", "linewidth": 1.2}))
-    spread = [value.std or 0.0 for _, value in known]
+    spread = [(value.std or 0.0) if value else 0.0 for value in drawn.values()]
     if any(spread):
         low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
         axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)

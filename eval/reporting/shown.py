@@ -55,7 +55,7 @@ def _section(entry: dict, results: ResultSet) -> Section:
     from eval.measurements import Measurements  # pandas: not before there are rows to read
 
     unlike = results.allow_unlike or entry.get("unlike", False)
-    return _shown(entry, Measurements.of(results.probed(entry["kind"]), unlike))
+    return _shown(entry, Measurements.of(results.systems_of(entry["kind"]), unlike))
 
 
 def _shown(entry: dict, measurements) -> Section:
@@ -65,7 +65,10 @@ def _shown(entry: dict, measurements) -> Section:
 
     by_dataset = {"": measurements.by_dataset()}
     for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
-        by_dataset[function] = Measurements.derived(_named(function)(measurements)).by_dataset()
+        derived = _named(function)(measurements)
+        if not isinstance(derived, Measurements):
+            derived = Measurements.derived(derived)
+        by_dataset[function] = derived.by_dataset()
     exhibits = []
     for dataset, shown in product(by_dataset[""], entry["shows"]):
         measured = by_dataset[shown.get("of", "")].get(dataset)
@@ -74,9 +77,7 @@ def _shown(entry: dict, measurements) -> Section:
             settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
             exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
     notes = [" ".join(note.split()) for note in entry.get("notes", [])]
-    of_runs = {
-        note for system in measurements.systems for run in system.runs for note in run.record.get("notes", [])
-    }
+    of_runs = {note for system in measurements.systems for run in system.runs for note in run.notes}
     return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
 
 

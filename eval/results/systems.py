@@ -41,7 +41,7 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
 MEASURED_WITH = (  # fields of probes, of mining and of fine-tuning
     *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
-    *("hyperparameters", "train_examples"),
+    *("hyperparameters", "train_examples", "identifier"),
 )
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
@@ -115,6 +115,11 @@ class Run:
     @property
     def directions(self) -> dict[str, dict]:
         return self.record["directions"]
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for readers of the report."""
+        return self.record.get("notes", [])
 
     @property
     def rows_sha256(self) -> str:

@@ -12,6 +12,7 @@ from command_line.workers import add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
 from data_prep.formats.texts import LANGUAGE
 from eval.scoring.comet import BATCH_SIZE, local_checkpoint
+from eval.scoring.off_target import add_identifier_argument
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders
 
 
@@ -102,12 +103,17 @@ class CometOptions:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """What is scored, with what, in how many processes."""
+    """What is scored, with what, in how many processes.
+
+    Attributes:
+        identifier: file of the identifier of languages; None for the packaged one.
+    """
 
     folders: TranslatedFolders
     comet: CometOptions
     tokenization: Tokenization
     workers: int
+    identifier: Path | None = None
 
 
 def add_scoring_arguments(parser) -> None:
@@ -127,6 +133,7 @@ def add_scoring_arguments(parser) -> None:
         metavar="FILE",
         help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
     )
+    add_identifier_argument(parser)
     parser.add_argument(
         "--comet-model",
         type=types.text,

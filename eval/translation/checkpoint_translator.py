@@ -7,8 +7,6 @@ import numpy as np
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction, format_direction
 from eval.translation.decoding import sources_of, text_of
-from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.fairseq_model import FairseqModel
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
 
@@ -16,11 +14,14 @@ from fairseq_ext.data.multilingual_dataset import DirectionData
 class CheckpointTranslator(Translator):
     """A trained system, ready to translate.
 
+    Args:
+        model: an `EvaluatedModel` or a `FairseqModel`.
+
     Raises:
         InputError: as `load_for_inference`; options that do not go together.
     """
 
-    def __init__(self, model: EvaluatedModel | FairseqModel, options: TranslatorOptions):
+    def __init__(self, model, options: TranslatorOptions):
         super().__init__(options)
         self._preparation = model.preparation()
         self.loaded = loaded = model.load_translating(autocast_bf16=options.bf16)

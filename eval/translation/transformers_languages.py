@@ -18,6 +18,8 @@ from typing import NamedTuple
 from command_line.errors import InputError
 from data_prep.languages import find_language, usual_names
 
+OPTION = "--checkpoint"  # by which a folder of transformers is given
+KIND = "encoder-decoders of transformers"
 T5 = ("t5", "mt5", "umt5", "longt5")  # types of models
 TAG = re.compile(r"<2(\w+)>")
 TASK = re.compile(r"translation_(\w+)_to_(\w+)")  # of T5's configuration

@@ -7,8 +7,7 @@ from typing import Protocol
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
 from data_prep.model_folders.loading import check_rows, load_configuration, load_tokenizer
-from eval.translation.transformers_languages import Marks, languages_of, model_code
-from eval.translation.transformers_model import KIND, OPTION, TransformersModel
+from eval.translation.transformers_languages import KIND, OPTION, Marks, languages_of, model_code
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
 
 UNLIMITED = 1_000_000  # of a tokenizer without a limit, which says 1e30
@@ -31,12 +30,15 @@ class TransformersSearch(Protocol):
 class TransformersTranslator(Translator):
     """A model that is loaded.
 
+    Args:
+        model: a `TransformersModel`.
+
     Raises:
         InputError: options that its search does not have; a folder that does not pass the gate, of another
             kind, without a tokenizer, or whose tokenizer has more ids than the model has vectors.
     """
 
-    def __init__(self, model: TransformersModel, options: TranslatorOptions):
+    def __init__(self, model, options: TranslatorOptions):
         super().__init__(options)
         _refuse_ours(options)
         self.folder, self.codes = model.checkpoint, model.codes
@@ -113,7 +115,7 @@ class TransformersTranslator(Translator):
         return " ".join(self.tokenizer.decode(ids, skip_special_tokens=True).split())
 
 
-def _search(model: TransformersModel, tokenizer, options: TranslatorOptions) -> TransformersSearch:
+def _search(model, tokenizer, options: TranslatorOptions) -> TransformersSearch:
     if options.engine.is_ctranslate2:
         from eval.translation.transformers_ctranslate2 import Ctranslate2Search
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field
+from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any
 
@@ -25,6 +25,18 @@ def plain(value: Any) -> Any:
 
 def default_of(field: Field) -> Any:
     return field.default_factory() if field.default is MISSING else field.default
+
+
+def defaults_of(config: type, *names: str) -> dict[str, Any]:
+    """Option -> default, of these fields of a dataclass; of all of them if none is named."""
+    return {field.name: default_of(field) for field in fields(config) if not names or field.name in names}
+
+
+def defaults_of_task(name: str, *options: str) -> dict[str, Any]:
+    """The same of a registered task, which this package cannot import: tasks describe systems by it."""
+    from fairseq.tasks import TASK_DATACLASS_REGISTRY
+
+    return defaults_of(TASK_DATACLASS_REGISTRY[name], *options)
 
 
 def unusual(options: Any, usual: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -15,6 +15,7 @@ from argparse import Namespace
 from contextlib import contextmanager
 
 import torch
+from fairseq import checkpoint_utils
 from torch import Tensor
 
 from command_line.errors import InputError, check_file
@@ -58,8 +59,6 @@ class GuardedTorch:
 
 def guard_fairseq() -> None:
     """From here on, whatever fairseq reads as a checkpoint in this process is read safely."""
-    from fairseq import checkpoint_utils
-
     if not isinstance(checkpoint_utils.torch, GuardedTorch):
         checkpoint_utils.torch = GuardedTorch()
 
@@ -71,8 +70,6 @@ def read_checkpoint(path) -> dict:
         InputError: the file is missing, damaged, not a fairseq checkpoint, asks for code to be run, or has
             options that could.
     """
-    from fairseq import checkpoint_utils
-
     guard_fairseq()  # also where nothing has imported our plug-ins
     _check_exists(path)
     try:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from command_line.errors import InputError
 from command_line.records import OneOf, Optional, check
 from data_prep.formats.sentences import binarized_pairs
-from fairseq_ext.data.language_tags import PLACEMENTS
+from fairseq_ext.data.language_tags import PLACEMENTS, placement_of_fairseq_options
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING, SENTENCES = (
     "translation_multi_simple_epoch",
@@ -125,8 +125,6 @@ def _only_pair(path, data) -> list[str]:
 
 
 def _tags_of_stock_multilingual(options: dict, path) -> dict:
-    from fairseq_ext.data.language_tags import placement_of_fairseq_options
-
     if options.get("lang_tok_style") not in (None, "multilingual") or options.get(
         "lang_tok_replacing_bos_eos"
     ):

@@ -75,8 +75,6 @@ class AverageJob:
 
 
 def main(job: AverageJob) -> None:
-    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
-
     choice = job.choice.chosen()
     paths = choice.paths
     if len(paths) < 2:
@@ -101,6 +99,10 @@ def average(choice, output: Path, stamp: Stamp) -> None:
     Raises:
         InputError: as `choosing.check_one_training` and `averaging.mean_of`.
     """
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     import torch
 
     from fairseq_ext.checkpoints import choosing

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from command_line.option_classes import positional, switch
+from data_prep.formats.package import single_checkpoint
+from fairseq_ext.checkpoints.tasks import languages_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +25,6 @@ class DescribeJob:
 
 
 def main(job: DescribeJob) -> None:
-    from data_prep.formats.package import single_checkpoint
-
     record = described(single_checkpoint(job.checkpoint))
     print(json.dumps(record, indent=2, ensure_ascii=False) if job.json else as_text(record))
 
@@ -35,7 +35,10 @@ def described(path: Path) -> dict:
     Raises:
         InputError: as `read_checkpoint`; its options or its state make no sense.
     """
-    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     from fairseq_ext.axes.record import AXES
     from fairseq_ext.axes.record import describe as describe_system
     from fairseq_ext.checkpoints import origin
@@ -43,7 +46,6 @@ def described(path: Path) -> dict:
     from fairseq_ext.checkpoints.changed_options import changed_options, name_in
     from fairseq_ext.checkpoints.parameters import count_parameters
     from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
-    from fairseq_ext.checkpoints.tasks import languages_of
     from fairseq_ext.provenance import describe_checkpoint
 
     state = read_checkpoint(path)

@@ -124,8 +124,9 @@ def export(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; results differ.
     """
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
+    from fairseq_ext.set_up import set_up_process
 
+    set_up_process()
     FORMATS[job.to].export(job, folder)
 
 

@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from fairseq.data import Dictionary
+from fairseq.models.bart.model import BARTModel, mbart_large_architecture
 from torch import Tensor
 
 from command_line.errors import InputError
@@ -16,9 +18,6 @@ TOLERANCE = 1e-4  # of the largest logit: float32 is summed in another order
 
 def fairseqs_mbart(weights: dict[str, Tensor], options: Namespace, vocabulary: MbartVocabulary):
     """fairseq's own model with all rows; `options` as of `fairseq_ext.checkpoints.mbart.shape_of`."""
-    from fairseq.data import Dictionary
-    from fairseq.models.bart.model import BARTModel, mbart_large_architecture
-
     dictionary = Dictionary()
     tags = [f"[{language}]" for language in vocabulary.languages]
     for symbol in [*vocabulary.symbols, *tags, "<mask>"]:

@@ -4,6 +4,7 @@ With 8-bit products of linear layers (`int8`), weights are quantized once, a sca
 inputs at every call (dynamic quantization of onnxruntime); embeddings, norms and attention stay float32.
 """
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,7 +82,6 @@ def write_model(
 
 def quantize(path: Path, output: Path) -> None:
     """Products with constant weights in 8 bits."""
-    import logging
 
     from onnxruntime.quantization import QuantType, quantize_dynamic
 

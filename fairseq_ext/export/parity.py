@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.texts import language_in_name
 from data_prep.tokenizers import LOWERCASE, UNSPLIT, make_tokenizer
+from fairseq_ext.data.dataset_parts import pad_right
 from fairseq_ext.export.tokenizer import ExportedTokenizer, expected_ids
 from fairseq_ext.inference import LoadedModel
+from fairseq_ext.modules.pooling import sentence_means
 
 BATCH = 32  # sentences
 
@@ -89,11 +92,6 @@ def _evaluation_sets(preparation: Preparation) -> dict[Path, str]:
 
 def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
     """The vectors of sentences by the checkpoint itself, n x C."""
-    import torch
-
-    from fairseq_ext.data.dataset_parts import pad_right
-    from fairseq_ext.modules.pooling import sentence_means
-
     encoder, found = loaded.model.encoder, []
     with torch.inference_mode():
         for start in range(0, len(ids), BATCH):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from command_line.outputs import write_json, write_text
 from command_line.records import read_json
@@ -104,7 +105,6 @@ def encoder_of(
     folder: Path, tokenizer: ExportedTokenizer, loaded: LoadedModel
 ) -> Callable[[list[str]], np.ndarray]:
     """A function from sentences to vectors, by the library alone, pooled as the checkpoint pools."""
-    import torch
     from transformers import AutoModel
 
     encoder = loaded.model.encoder

@@ -7,6 +7,7 @@ sentencepiece joins neighbouring characters that are in none of its pieces, and 
 `<unk>`. Here it becomes one character that nothing knows.
 """
 
+import tempfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +103,6 @@ def _of_transformers(
     """The tokenizer of `transformers` that the training took its vocabulary from, with its own ids; those
     that the dictionary lacks are `<unk>`.
     """
-    import tempfile
 
     from tokenizers import Tokenizer, processors
 

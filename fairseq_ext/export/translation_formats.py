@@ -13,9 +13,16 @@ from command_line.outputs import scratch_folder, write_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.checkpoints.tasks import SENTENCES, name_of_task, options_of_task
+from fairseq_ext.export import encoder_formats, fairseq_checkpoint, transformers_translation
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.translation_graph import translation_graph_of
-from fairseq_ext.export.translation_parity import BEAM, LONGEST, check_translations, checked_sentences
+from fairseq_ext.export.translation_parity import (
+    BEAM,
+    LONGEST,
+    check_translations,
+    checked_sentences,
+    equal_share,
+)
 from fairseq_ext.inference import LoadedModel, load_for_inference
 
 LINES = 100  # of a direction that are compared
@@ -33,7 +40,6 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     """
     from fairseq_ext.export import ctranslate2_folder as form
     from fairseq_ext.export.ctranslate2_search import precisions
-    from fairseq_ext.export.translation_parity import equal_share
 
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
@@ -60,11 +66,9 @@ def to_fairseq(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `to_ctranslate2`.
     """
-    from fairseq_ext.export.fairseq_checkpoint import write_folder
-
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
-    model = write_folder(folder, graph, loaded, job.checkpoint)
+    model = fairseq_checkpoint.write_folder(folder, graph, loaded, job.checkpoint)
     sentences = compared_sentences(job, loaded)
     parity = {}
     if sentences:
@@ -82,16 +86,17 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `to_ctranslate2`.
     """
-    from fairseq_ext.export import encoder_formats
-    from fairseq_ext.export.transformers_translation import scores_of, write_folder
-
     if name_of_task(options_of_task(read_checkpoint(job.checkpoint))) == SENTENCES:
         encoder_formats.to_transformers(job, folder)
         return
     loaded = load(job)
-    model = write_folder(folder, translation_graph_of(loaded, job.checkpoint), loaded, job.checkpoint)
+    graph = translation_graph_of(loaded, job.checkpoint)
+    model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint)
     sentences = compared_sentences(job, loaded)
-    finish(folder, check_translations(sentences, scores_of(model), None) if sentences else {})
+    finish(
+        folder,
+        check_translations(sentences, transformers_translation.scores_of(model), None) if sentences else {},
+    )
 
 
 def load(job: ExportJob) -> LoadedModel:

@@ -31,7 +31,7 @@ class CrossAttention:
     key: Affine
     value: Affine
     output: Affine
-    norm: Affine
+    norm: Affine | list[Affine]
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _cross_attention(layer: nn.Module) -> CrossAttention:
         key=Affine.of(attention.k_proj),
         value=Affine.of(attention.v_proj),
         output=Affine.of(attention.out_proj),
-        norm=Affine.of(layer.encoder_attn_layer_norm),
+        norm=Affine.of_block(layer.encoder_attn_layer_norm),
     )
 
 

@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass, field
 
 import torch
-import torch.nn.functional as F
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor, nn
 
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.losses.unpaired_loss import UnpairedLoss
+from fairseq_ext.losses.weighted_loss import Term
 from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, NONE, PENALTY, Discriminator
 
 STRENGTHS = {CLIPPING: 0.01, PENALTY: 10.0}  # of those who proposed them; of all others 1
@@ -47,7 +47,7 @@ class AdversarialAlignmentOptions:
     )
 
 
-class AdversarialAlignment(WeightedLoss):
+class AdversarialAlignment(UnpairedLoss):
     """The encoder hides from a discriminator which side a sentence is on: two languages get one distribution.
 
     Reference: Tien and Steinert-Threlkeld 2022, 3.2. With d the discriminator's unnormalized score of a
@@ -68,12 +68,6 @@ class AdversarialAlignment(WeightedLoss):
 
     name = "adversarial_alignment"
     Options = AdversarialAlignmentOptions
-    batch_fields = ("mirror",)
-    counts_pairs = True
-    is_information = False
-    looks_at_vectors_only = True
-    needs_translations = False
-    sides_are_languages = True
 
     def __init__(self, options: AdversarialAlignmentOptions, sizes):
         super().__init__(options, sizes)
@@ -81,23 +75,19 @@ class AdversarialAlignment(WeightedLoss):
         self.require(0 < options.lr < math.inf, "lr", "a number above 0")
         self.require(options.hidden >= 0, "hidden", "a number, 0 or above")
         self.require(0 <= options.strength < math.inf, "strength", "a number, 0 or above")
-        self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
         bound = str(options.bound)
         without = f"none, as --adversarial-alignment-bound {NONE} has no strength"
         self.require(bound != NONE or not options.strength, "strength", without)
         strength = options.strength or STRENGTHS.get(bound, 1.0)
-        width = sizes.sentence_width or sizes.encoder_width
         self.discriminator = Discriminator(
-            width, options.hidden, options.lr, bound, strength, options.dropout
+            self.width, options.hidden, options.lr, bound, strength, options.dropout
         )
         self.seen: list[tuple[Tensor, Tensor]] = []  # vectors since the last update
         # torch's wrapper of distributed training refuses a criterion of which fairseq trains nothing
         self.nothing = nn.Parameter(torch.zeros(()))
 
     def forward(self, outputs, batch) -> Term:
-        source, target = vectors_of(outputs.source), vectors_of(outputs.mirror)
-        if self.options.unit_vectors:
-            source, target = F.normalize(source, dim=1), F.normalize(target, dim=1)
+        source, target = self.vectors(outputs)
         if self.training:
             if self.nothing.grad is None:  # the update begins; one that fairseq gave up may have left vectors
                 self.seen.clear()

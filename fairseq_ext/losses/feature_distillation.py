@@ -25,9 +25,9 @@ class FeatureDistillationOptions:
     pattern: ChoiceEnum([LAST, FIRST, SYNCHRONIZED]) = field(
         default=LAST,
         metadata={
-            "help": f"where widths become equal: {LAST}: a dense layer on the student's vector (3.3); "
+            "help": f"where widths become equal. {LAST}: a dense layer on the student's vector (eq. 3.3); "
             f"{FIRST}: the vector below --sentence-width is as wide as the teacher's; {SYNCHRONIZED}: the "
-            "teacher's vectors have been reduced to the student's width (A.1)"
+            "teacher's vectors have been reduced to the student's width (Table A.1)"
         },
     )
     normalize: ChoiceEnum([NOTHING, TEACHER, BOTH]) = field(

@@ -19,14 +19,12 @@ from fairseq_ext.modules.moving_average import MovingAverage
 @dataclass
 class MomentumContrastOptions:
     weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
-    temperature: float = field(default=0.05, metadata={"help": "tau of equation 3 (3.3)"})
-    momentum: float = field(default=0.999, metadata={"help": "m of equation 1 (3.3)"})
-    queue: int = field(default=32000, metadata={"help": "K, sentences that are wrong answers (2.1)"})
+    temperature: float = field(default=0.05, metadata={"help": "tau of equation 3 (section 3.3)"})
+    momentum: float = field(default=0.999, metadata={"help": "m of equation 1 (section 3.3)"})
+    queue: int = field(default=32000, metadata={"help": "K, sentences that are wrong answers (section 2.1)"})
     dim: int = field(
         default=300,
-        metadata={
-            "help": "d_k, width of the vectors of equation 2 (2.1); 0: the sentence vectors themselves"
-        },
+        metadata={"help": "d_k, width of the vectors of equation 2; 0: the sentence vectors themselves"},
     )
     unit_vectors: bool = field(
         default=False,

@@ -16,7 +16,9 @@ UNCHANGED, RANDOM = 0.1, 0.1  # of the chosen tokens (2.2)
 @dataclass
 class TranslationLanguageModellingOptions:
     weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
-    mask_rate: float = field(default=0.15, metadata={"help": "of the tokens that are predicted (2.2)"})
+    mask_rate: float = field(
+        default=0.15, metadata={"help": "of the tokens that are predicted (section 2.2)"}
+    )
     apart: bool = field(
         default=False,
         metadata={

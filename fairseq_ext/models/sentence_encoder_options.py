@@ -18,7 +18,7 @@ class SentenceEncoderConfig(MnmtTransformerConfig):
     pooling: ChoiceEnum(list(POOLINGS)) = field(
         default="mean",
         metadata={
-            "help": "how the states of a sentence become its vector: mean (2.1), max or sum over its tokens; "
+            "help": "how states become a sentence's vector: mean (equation 2.1), max or sum over tokens; "
             "cls = state of a token <s> in front of it; pooler = dense layer and tanh on that, as BERT's"
         },
     )

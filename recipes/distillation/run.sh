@@ -53,10 +53,8 @@ has the paper's numbers.
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
   --teacher-in-training  the teacher encodes every batch of every student, in place of once and for all: slower, and without
                       files of vectors; reduced-N has its files all the same
-$(usage_of_test_sets)
-$(usage_of_un)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of test_sets united_nations)
+$(help_of experiment training force plan all)
 
 Example: bash recipes/distillation/run.sh --config l10n --teacher outputs/sentence_embedding/l10n/models/ems-seed1/checkpoint_best.pt --teacher-data outputs/sentence_embedding/l10n/data/l10n
 END
@@ -86,7 +84,7 @@ check_recipe() {
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
 check_reductions() {
-  [[ ,$SYSTEM_LIST == *,reduced-* ]] || return 0
+  [[ ,$SYSTEMS == *,reduced-* ]] || return 0
   [[ -n $REDUCED_START ]] || die "--config $CONFIG: REDUCED_START is not set; expected --finetune-from-model or --pretrained-encoder, with which reduced-N begins"
   if [[ $REDUCED_START == --finetune-from-model ]]; then
     [[ $TEACHER == *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a checkpoint, --teacher $TEACHER is none; leave reduced-N out"
@@ -109,7 +107,7 @@ check_synchronized() {
   for system in "${SYSTEM_IDS[@]}"; do
     [[ $system == *-ams-syn ]] || continue
     teacher=$(reduced_teacher_of "$system")
-    is_among "$teacher" "${SYSTEM_IDS[@]}" || leaves_nothing ||
+    is_among "$teacher" "${SYSTEM_IDS[@]}" || [[ $DRY_RUN == yes ]] ||
       [[ -e $OUTPUT/models/$(model_name "$teacher" "$first")/checkpoint_best.pt ]] ||
       die "--systems: $system learns from $teacher of seed $first, the first of --seeds, which is not trained; add it, or begin --seeds with one that is"
   done
@@ -191,7 +189,6 @@ note_kept_teacher() { # SYSTEM
 
 # The vectors of a reduced teacher, of the first seed for students of all seeds.
 encode_reduced() { # SYSTEM
-  [[ $PLAN != yes ]] || return 0
   set_encoder "$1" "${SEED_LIST[0]}"
   store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}"
 }
@@ -271,4 +268,4 @@ stage_report() {
   write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"
 }
 
-experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "teacher-in-training" "$@"
+experiment "$@"

@@ -51,9 +51,8 @@ killed continues. README.md beside this file has the paper's numbers.
                       the stage pretrain), or a file like those in configs/
   --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, size-N-as-long and the
                       ablation: pooled, pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
-$(usage_of_pretrained)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of pretrained test_sets new_tatoeba)
+$(help_of experiment training force plan all)
 
 Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems de-en,ja-en
 END
@@ -80,7 +79,7 @@ use_own_encoder() {
 stage_pretrain() {
   local language table=$OUTPUT/table text=$OUTPUT/monolingual
   [[ -n $PRETRAINED ]] || return 0
-  if ! leaves_nothing; then
+  if [[ $DRY_RUN != yes ]]; then
     mkdir -p "$table"
     for language in "${LANGUAGES[@]}"; do
       link_text "$DATA_ROOT/train.$language" "$table/train.$language"
@@ -148,7 +147,7 @@ compare_sizes_of_bitext() {
     ! is_of_one_pair "$system" || systems+=("$system")
   done
   [[ ${#systems[@]} -gt 1 ]] || return 0
-  if ! leaves_nothing; then
+  if [[ $DRY_RUN != yes ]]; then
     for system in "${systems[@]}"; do printf '%s\t%s\n' "$system" "$(training_pairs "$system")"; done > "$table"
   fi
   if [[ -n $TATOEBA ]]; then
@@ -176,7 +175,7 @@ compare_sizes_of_languages() {
   [[ -n $NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || return 0
   if [[ -n $PRETRAINED ]]; then
     table=$OUTPUT/language-sizes.tsv unit="bytes of text"
-    leaves_nothing || for language in "${LANGUAGES[@]}"; do
+    [[ $DRY_RUN == yes ]] || for language in "${LANGUAGES[@]}"; do
       printf '%s\t%s\n' "$language" "$(wc -c < "$OUTPUT/monolingual/train.$language")"
     done > "$table"
   fi
@@ -211,4 +210,4 @@ training_pairs() { # SYSTEM
   if [[ -n $budget && $budget -lt $total ]]; then echo "$budget"; else echo "$total"; fi
 }
 
-experiment "encoder compared tatoeba flores new-tatoeba bucc keep-out" "" "$@"
+experiment "$@"

@@ -46,10 +46,9 @@ README.md beside this file has the paper's numbers.
   --config NAME       ppa (the paper's), or a file like it
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
   --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
-$(usage_of_xnli)
+$(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of experiment training force plan all)
 
 Example: bash recipes/post_pretraining/run.sh --config ppa --encoder models/mbert --xnli xnli --systems unaligned,ppa-250k --launcher gpu
 END
@@ -62,7 +61,6 @@ check_recipe() {
   set_training_device
   [[ -n $XNLI$MLQA ]] || ! { has_stage finetune || has_stage report; } || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
   ! has_stage finetune || for_each_model for_each_training check_files
-  [[ $PLAN != yes ]] || is_alignment_needed || die "--plan: nothing is aligned of --systems $UNALIGNED"
 }
 
 # --- alignment -----------------------------------------------------------------------------------------------------
@@ -229,4 +227,4 @@ has_what_is_read() { # SYSTEM SEED
   for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }
 
-experiment "encoder xnli mlqa" "" "$@"
+experiment "$@"

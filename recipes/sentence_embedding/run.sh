@@ -37,10 +37,8 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --config NAME       ems (the paper's), l10n (small), l10n-28 (its 28 languages), or a file like those in configs/
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
-$(usage_of_test_sets)
-$(usage_of_un)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of test_sets united_nations)
+$(help_of experiment training force plan all)
 
 Example: bash recipes/sentence_embedding/run.sh --config l10n --data-root l10n --tatoeba tatoeba/v1 --systems ems,no-xtr
 END
@@ -91,4 +89,4 @@ stage_report() {
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED
 
-experiment "tatoeba flores united-nations bucc keep-out" "" "$@"
+experiment "$@"

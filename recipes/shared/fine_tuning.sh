@@ -3,12 +3,6 @@
 
 XNLI=''
 
-usage_of_xnli() {
-  cat << END
-  --xnli DIR          XNLI: multinli_1.0/, XNLI-1.0/ and XNLI-MT-1.0/ as they are published
-END
-}
-
 # MultiNLI, or its translation into a language.
 xnli_train() { # LANGUAGE
   if [[ $1 == en ]]; then echo "$XNLI/multinli_1.0/multinli_1.0_train.jsonl"; else echo "$XNLI/XNLI-MT-1.0/multinli/multinli.train.$1.tsv"; fi

@@ -1,7 +1,10 @@
 """One world for all cases, and a way to see what a wrong command says and leaves behind."""
 
 import gc
+import io
 import json
+import os
+import sys
 from collections import namedtuple
 
 import pytest
@@ -16,21 +19,21 @@ Refusal = namedtuple("Refusal", "status line")
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory):
     """The world, which no case may change."""
-    world = made_once(tmp_path_factory, "world", make_world)
-    gc.collect()
-    gc.freeze()  # torch and its like are not looked through after every case
-    yield world
+    yield made_once(tmp_path_factory, "world", make_world)
     gc.unfreeze()
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys, monkeypatch):
     """Run a command; at most one line of error, which is never a traceback."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(os, "execvp", lambda program, words: None)
 
     def call(words) -> Refusal:
         capsys.readouterr()
         status = run_command([str(word) for word in words])
         gc.collect()  # files left open would complain on standard error
+        gc.freeze()  # what stays (torch and its like) is not looked through again after every case
         lines = [one for one in capsys.readouterr().err.splitlines() if not _is_progress(one)]
         assert status in (0, 2)
         errors = [one for one in lines if not one.startswith("warning: ")]

@@ -39,13 +39,14 @@ WORDS = {
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext run-training": "--output {o} --data {w}/data -- sh {w}/trainer.sh {o} {w} fairseq-train",
     "fairseq_ext finished-trainings": "{w}",
-    "fairseq_ext pilot": "--output {o} --data {w}/data --seconds 1 -- sh {w}/pilot.sh --save-dir toy",
-    "fairseq_ext plan": "{w}/pilots",
+    "fairseq_ext checkpoints": "{w}/training",
+    "fairseq_ext dry-run": "",
+    "fairseq_ext plan": "--flops 1e12",
+    "fairseq_ext on-device": "--precision {o} --cpu -- true",
     "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext trim-vocabulary": "--checkpoint {w}/model.pt --data {w}/data --trimmed {w}/data"
     " --output {o}/trimmed.pt",
-    "fairseq_ext precision": "--cpu --output {o}",
     "fairseq_ext average": "{w}/model.pt {w}/training/checkpoint_best.pt --output {o}/mean.pt",
     "fairseq_ext package": "{w}/model.pt --data {w}/data --output {o}",
     "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",
@@ -63,6 +64,7 @@ WORDS = {
     "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
+    "embeddings layers": "{w}/bert --layers average",
     "embeddings speed": "a={w}/model.pt --text {w}/raw/test.de-en.de --model-data {w}/data --rounds 1"
     " --output {o}",
     "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
@@ -104,10 +106,6 @@ LOG = (
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
 )
-PILOT = "".join(
-    f"echo 'train_inner | epoch 001:      {number} / 90 loss=5, wpb=100, num_updates={number}'\n"
-    for number in (1, 2, 3)
-)
 
 
 def words_of(command: str, world: Path, output: Path) -> list[str]:
@@ -143,8 +141,6 @@ def make_world(world: Path) -> None:
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
-    (world / "pilot.sh").write_text(PILOT)
-    _run("fairseq_ext pilot --output {w}/pilots --data {w}/data -- sh {w}/pilot.sh --save-dir toy", world)
     (world / "trainer.sh").write_text("cp $2/model.pt $1/checkpoint_best.pt\n")
     training = WORDS["fairseq_ext run-training"].replace("{o}", "{w}/training")
     _run(f"fairseq_ext run-training {training}", world)
@@ -215,7 +211,7 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "variant": f", {name}", "train_languages": languages, "code_switching": False,
+            "variant": f", {name}", "train_languages": languages, "code_switching": False, "texts": {},
         }  # fmt: skip
         measured = Measured()
         rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]

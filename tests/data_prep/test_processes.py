@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from tests.data_prep.parsing.toy_parser import save_toy_pipeline
 from tests.stalled_command import StalledCommand, stall, write_stalling_program
 
 pytestmark = [
@@ -57,6 +56,8 @@ def eflomal(folder, prepared):
 
 
 def phrases(folder, prepared):
+    from tests.data_prep.parsing.toy_parser import save_toy_pipeline
+
     folder.mkdir()
     model = save_toy_pipeline(folder / "model")
     options = ("--lang", "en", "--model", model, "--workers", 2)

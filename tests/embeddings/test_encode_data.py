@@ -88,6 +88,20 @@ def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data
     assert "complete, skipped" in command("encode", "--data", data, *checkpoint_options, *options).err
 
 
+@pytest.mark.parametrize("reads", ["tokens", "text"])
+def test_a_cluster_stores_the_same_vectors(
+    monkeypatch, command, checkpoint_options, data, tmp_path, cluster, reads
+):
+    monkeypatch.setattr(windows, "WINDOW", 3)
+    options = ["--text", write_text(tmp_path / "text")] if reads == "text" else []
+    for name, where in (("alone", ()), ("shared", ("--dask", cluster.scheduler_address))):
+        done = command("encode", "--data", data, *checkpoint_options, *options, "--name", name, *where)
+        assert done.status == 0, done.err
+    for name in NAMES:
+        alone, shared = (data / f"{name}.{teacher}.vectors" for teacher in ("alone", "shared"))
+        assert alone.read_bytes() == shared.read_bytes()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "binary"])
 def test_teachers_are_stored_as_floats(command, checkpoint_options, data, dtype):
     done = command("encode", "--data", data, *checkpoint_options, "--dtype", dtype)

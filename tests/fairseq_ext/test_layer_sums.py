@@ -73,6 +73,16 @@ def store(data, model, *others: str) -> int:
     return run_command([*words, "--max-tokens", str(LONGEST), "--cpu", *others])
 
 
+def test_a_cluster_stores_the_same_sums(world, tmp_path, cluster):
+    folder, path = world
+    shared = shutil.copytree(folder, tmp_path / "data")
+    assert store(shared, path, "--force", "--dask", cluster.scheduler_address) == 0
+    names = [file.name for file in folder.glob("*.frozen.layers")]
+    assert len(names) > 1
+    for name in names:
+        assert (folder / name).read_bytes() == (shared / name).read_bytes()
+
+
 def trained(world, losses: str, name: str | None, model: dict, parts=(0, 1), **task_options):
     """Losses of a training, and what it has made of the weights."""
     folder, checkpoint = world

@@ -123,7 +123,7 @@ source "$HERE/../shared/translation.sh"
 RECIPE=small_states TITLE="Small states"
 ALL_STAGES="prepare train translate score report"
 usage() {
-  usage_of_experiment
+  help_of experiment comet training force plan all
 }
 stage_prepare() {
   fetch_text

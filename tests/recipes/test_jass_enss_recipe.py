@@ -46,7 +46,10 @@ def after(words: list[str], option: str) -> str:
             ["--config", "enja", "--directions", "ja-zh"],
             "--directions: found 'ja-zh', expected one of: en-ja",
         ),
-        (["--config", "enja", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "enja", "--seeds", "x"],
+            "--seeds: found 'x', expected a whole number from 1",
+        ),
         (
             ["--config", "enja", "--stages", "train"],
             "--stages: found 'train', expected one of: prepare parse",

@@ -91,17 +91,23 @@ def test_help_names_every_option(name):
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
-        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--seeds", "x"],
+            "--seeds: found 'x', expected a whole number from 1",
+        ),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",
         ),
         (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
         (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
-        (["--config", "opus", "--gpus", "0"], "--gpus: found '0', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--gpus", "0"],
+            "--gpus: found '0', expected a whole number from 1",
+        ),
         (
             ["--config", "opus", "--probe-lines", "few"],
-            "--probe-lines: found 'few', expected a whole number above 0",
+            "--probe-lines: found 'few', expected a whole number from 1",
         ),
         (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
@@ -109,7 +115,7 @@ def test_help_names_every_option(name):
         (["--config", "opus", "--comet-python", "p"], "--comet-python: expected together with --comet"),
         (
             ["--config", "opus", "--comet", "m", "--comet-batch-size", "0"],
-            "--comet-batch-size: found '0', expected a whole number above 0",
+            "--comet-batch-size: found '0', expected a whole number from 1",
         ),
         (["--config", "opus", "--output", ""], "--output: expected a value"),
         (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
@@ -873,9 +879,8 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
 
 JOBS_OF_A_RECIPE = """
 source {root}/recipes/shared/jobs.sh
-leaves_nothing() {{ false; }}
 die() {{ echo "error: $*"; exit 2; }}
-JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
+DRY_RUN=no JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
 start_job '' false
 while [[ -n $(jobs -pr) ]]; do sleep 0.05; done
 start_job '' true

@@ -25,3 +25,4 @@ several all-pairs {cs,de,es,fr,it,ja,pl,pt,ru,zh}-en
 SIZE_PAIR=de-en
 SIZE_GROUP="ten core languages"
 SIZES=(1000 2000 5000 10000 50000) # 20,000 is de-en itself; 50,000 are all that there are
+TRAINING_PAIRS=20000

@@ -3,11 +3,13 @@
 import pytest
 
 from data_prep.parsing.parsers import LOADED
-from tests.data_prep.parsing.toy_parser import ENGLISH, save_toy_pipeline
+from tests.data_prep.parsing.toy_texts import ENGLISH
 
 
 @pytest.fixture
 def model(tmp_path):
+    from tests.data_prep.parsing.toy_parser import save_toy_pipeline
+
     LOADED.make.cache_clear()
     return save_toy_pipeline(tmp_path / "model")
 

@@ -12,7 +12,7 @@ import pytest
 from data_prep.formats.structures import BUNSETSU, PHRASES, Structures
 from data_prep.parsing import step as parsing_step
 from data_prep.parsing.parsers import LOADED, PARSERS, ParserChoice, make_parser
-from tests.data_prep.parsing.toy_parser import ENJU, phrases, reordered
+from tests.data_prep.parsing.toy_texts import ENJU, phrases, reordered
 
 
 def test_stanza_and_dask_that_are_not_installed(step, corpus, tmp_path, model, monkeypatch):

@@ -6,15 +6,7 @@ import pytest
 
 from data_prep.formats.structures import PHRASES, Structures
 from data_prep.parsing import step as parsing_step
-from tests.data_prep.parsing.toy_parser import (
-    CONLLU,
-    ENGLISH,
-    ENJU,
-    counts_of,
-    phrases,
-    reordered,
-    save_toy_pipeline,
-)
+from tests.data_prep.parsing.toy_texts import CONLLU, ENGLISH, ENJU, counts_of, phrases, reordered
 
 
 def test_phrases_by_spacy(step, corpus, model, tmp_path):
@@ -192,6 +184,8 @@ def test_parses_of_another_text_are_noticed(step, tmp_path, write_corpus):
 
 
 def test_bad_input(step, tmp_path, write_corpus, corpus, model):
+    from tests.data_prep.parsing.toy_parser import save_toy_pipeline
+
     out = tmp_path / "out"
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad/train.en").write_bytes(b"john eats\nfish \xff\n")

@@ -53,3 +53,20 @@ def test_magnitudes_are_written_out(monkeypatch, sizes, expected):
     (axes,) = plots.scatter({NAME: points}, NAME, NAME, by_magnitude=True).axes
     shown = [one.get_text() for one in axes.get_xticklabels()]
     assert set(expected) <= set(shown) and not any(set(one) - set("0123456789,.") for one in shown)
+
+
+@pytest.mark.parametrize(("broken", "expected"), [(True, [1.0, None, 1.0]), (False, [1.0, 1.0])])
+def test_a_line_runs_through_a_gap_only_where_it_is_meant_to(monkeypatch, broken, expected):
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
+    values = [VALUE, None, VALUE]
+    figure = plots.lines(["L1", "L2", "L3"], {"panel": {"A": values}}, "accuracy", broken=broken)
+    (line,) = figure.axes[0].get_lines()
+    assert [None if y != y else y for y in line.get_ydata()] == expected
+
+
+def test_dashed_lines_are_in_the_legend(monkeypatch):
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
+    curves = {"panel": {"A": [VALUE, VALUE], "B": [VALUE, VALUE]}}
+    figure = plots.lines(["1", "2"], curves, "P@1", baselines=curves, baseline_title="by chance")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["A", "B", "by chance"]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from eval.translation.engine_options import EngineOptions
+from eval.translation.loading import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import TranslatorOptions, load_translator
+from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
 

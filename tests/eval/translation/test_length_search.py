@@ -8,6 +8,7 @@ from command_line.errors import InputError
 from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.length_search import LengthSearch
 from eval.translation.search_options import SearchOptions
+from fairseq_ext.modules.residual_block import PLACEMENTS
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask
 
@@ -36,7 +37,7 @@ def inputs_of(task, seed: int):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("placement", ["post", "pre", "swap-pre"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_same_hypotheses_as_fairseq(task, kind, placement):
     for seed in (1, 2):
         model = model_that_ends(task, seed, kind, norm_placement=placement)

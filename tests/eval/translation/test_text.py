@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from command_line.errors import InputError
+from eval.translation.loading import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import TranslatorOptions, load_translator
+from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import (
     SENTENCES,
     package,

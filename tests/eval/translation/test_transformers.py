@@ -9,8 +9,8 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from command_line.errors import InputError
+from eval.translation.loading import load_translator
 from eval.translation.transformers_model import TransformersModel
-from eval.translation.translator import load_translator
 from tests.eval.translation.transformers_folders import TEXT, WRITERS, write_opus_mt, write_t5
 from tests.made_once import made_once
 

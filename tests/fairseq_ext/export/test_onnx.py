@@ -14,11 +14,12 @@ from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.commands.export import export
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
 from tests.fairseq_ext.export.test_sentence_transformers import ENCODERS, job
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 from tests.our_commands import run_command
 
 LINES = [*LANGUAGES["de"], "", *LANGUAGES["el"], *HARD]
 MORE = {  # that sentence-transformers has no modules for
-    "swap-pre": {"norm_placement": "swap-pre"},
+    **{reason: options for options, reason in OTHER_PLACEMENTS},
     "without a residual connection": {"drop_residual_layers": "1"},
     "no final norm": {"norm_placement": "pre", "no_encoder_final_norm": True},
     "sum": {"pooling": "sum"},

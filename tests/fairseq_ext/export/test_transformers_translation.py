@@ -12,6 +12,7 @@ from eval.translation.search_options import SearchOptions
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 
 SHARED = {"share_all_embeddings": True}
 LEARNED = {"encoder_learned_pos": True, "decoder_learned_pos": True, "layernorm_embedding": True}
@@ -85,7 +86,7 @@ def test_the_readme_s_code_ends_where_the_positions_do(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({**SHARED, "norm_placement": "swap-pre"}, "--norm-placement swap-pre"),
+        *(({**SHARED, **options}, reason) for options, reason in OTHER_PLACEMENTS),
         ({**SHARED, "norm_placement": "pre", "no_encoder_final_norm": True}, "--no-encoder-final-norm"),
         ({**SHARED, "norm_placement": "pre", "no_decoder_final_norm": True}, "--no-decoder-final-norm"),
         ({**SHARED, "encoder_learned_pos": True}, "no stock model has its norms and positions"),
