@@ -131,17 +131,17 @@ class Stamp:
         """The record of the last run, with all its fields; empty when there is none."""
         return {} if self._unfinished.exists() else _read_whole(self.path)
 
-    def check_same(self, known: dict) -> None:
+    def check_same(self, recorded: dict) -> None:
         """Compare with what was begun: half a training goes on as what it began as, or not at all.
 
         Args:
-            known: the work of the last run; empty if there is none.
+            recorded: the work of the last run; empty if there is none.
 
         Raises:
             InputError: a setting or an input is another one.
         """
-        for part in ("settings", "inputs") if known else ():
-            before, now = known.get(part, {}), self.work[part]
+        for part in ("settings", "inputs") if recorded else ():
+            before, now = recorded.get(part, {}), self.work[part]
             for name in before | now:
                 if before.get(name) != now.get(name):
                     raise InputError(
@@ -207,11 +207,11 @@ class Stamp:
         remove_leftovers(self.folder)
         return foreign
 
-    def _foreign(self, before: dict, found: Iterable[Path]) -> set[Path]:
+    def _foreign(self, before: dict, paths: Iterable[Path]) -> set[Path]:
         """The files of others. When the record becomes the mark, they are what it does not list; later
         nobody could tell them from what the killed run wrote.
         """
-        names = {str(path.relative_to(self.folder)): path for path in found}
+        names = {str(path.relative_to(self.folder)): path for path in paths}
         if (foreign := before.get("foreign")) is not None:
             return {path for name, path in names.items() if name in foreign}
         if before and self.path.exists():
@@ -271,10 +271,10 @@ def _read_whole(path: Path) -> dict:
 
 def _broken_output(folder: Path, record: dict) -> str | None:
     """What is not as a finished step wrote it."""
-    for name, known in record["outputs"].items():
+    for name, written in record["outputs"].items():
         if not (folder / name).is_file():
             return f"{name} is gone"
-        if file_identity(folder / name) != known:
+        if file_identity(folder / name) != written:
             return f"{name} has changed since"
     return None
 

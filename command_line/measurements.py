@@ -150,7 +150,7 @@ def read_arrays(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.n
     Raises:
         InputError: the file is missing, or another one.
     """
-    _check_written(path, sha256)
+    check_written(path, sha256)
     with np.load(path) as stored:
         return {name: stored[name] for name in names if name in stored}
 
@@ -190,7 +190,7 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
 
 def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     """As `read_rows`, but column -> its values, which takes half the time."""
-    _check_written(path, sha256)
+    check_written(path, sha256)
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.reader(stream, strict=True)
@@ -198,7 +198,7 @@ def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
             _check_columns(path, columns)
             rows = [(reader.line_num, texts) for texts in reader if texts]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+        raise InputError(f"{path}: not CSV in UTF-8: {error}; {_remedy(sha256)}") from None
     for line, texts in rows:
         if len(texts) != len(columns):
             raise InputError(f"{at(path, line)}: another number of fields than line 1 has")
@@ -209,15 +209,24 @@ def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     return {name: values.get(name, [None] * len(rows)) for name in COLUMNS}
 
 
-def _check_written(path: Path, sha256: str | None) -> None:
+def check_written(path: Path, sha256: str | None) -> None:
     """A file is there, and the one that the record beside it was written with."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; measure again (--force)")
+        raise InputError(f"{path}: no such file; {_remedy(sha256)}")
     if sha256 is not None and checksum(path) != sha256:
         raise InputError(
             f"{path}: is not the file that {path.with_suffix('.json').name} beside it was written with;"
             " measure again (--force)"
         )
+
+
+def _remedy(sha256: str | None) -> str:
+    """What helps against a missing or damaged file of rows."""
+    return (
+        "expected rows such as those of recipes/zero_shot/reference.csv"
+        if sha256 is None
+        else "measure again (--force)"
+    )
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:

@@ -97,15 +97,15 @@ def main(job: LowResourceJob) -> None:
         if not step.is_complete(job.force):
             step.begin(is_corpus_file)
             write_pairs(train, job.output / name, ranks < size)
-            copy_sets([one for one in bitexts if one.split != TRAIN], job.output / name)
+            copy_sets([bitext for bitext in bitexts if bitext.split != TRAIN], job.output / name)
             step.finish()
     if not pretraining.is_complete(job.force):
         pretraining.begin(is_corpus_file)
         sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, job.seed)
         write_monolingual(folder, TRAIN, train.languages, sides)
-        for one in bitexts:  # there may be sets of other pairs, with the same languages
-            if (one.split, one.pair) == (VALID, train.pair):
-                write_monolingual(folder, VALID, one.languages, map(read_lines, one.paths))
+        for bitext in bitexts:  # there may be sets of other pairs, with the same languages
+            if (bitext.split, bitext.pair) == (VALID, train.pair):
+                write_monolingual(folder, VALID, bitext.languages, map(read_lines, bitext.paths))
         pretraining.finish()
 
 

@@ -213,14 +213,14 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
     print(size_in_words(job, size, len(symbols), len(kept), share))
 
 
-def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: float) -> str:
+def size_in_words(job: SubwordJob, size: int, units: int, kept: int, share_of_known: float) -> str:
     """What to say of a dictionary.
 
     Args:
         size: its symbols, all of them.
         units: that it could have.
         kept: those that it has.
-        known: the share of the training text's units that it has.
+        share_of_known: the share of the training text's units that it has.
     """
     special = len(SPECIAL_SYMBOLS)
     kind = "units"
@@ -229,7 +229,7 @@ def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: floa
     words = (
         f"dictionary: {size:,} symbols ({kept:,} of {units:,} {kind}, {special} special symbols,"
         f" {size - kept - special} for a multiple of {PADDING_FACTOR});"
-        f" {100 * (1 - known):.2f}% of the training text's units are <unk>"
+        f" {100 * (1 - share_of_known):.2f}% of the training text's units are <unk>"
     )
     if job.type == "sentencepiece" and units < job.vocabulary_size - special:
         words += f"; the text has no more pieces for --vocabulary-size {job.vocabulary_size}"

@@ -44,6 +44,7 @@ COMMANDS = {
         "run a training of fairseq, unless it has finished",
     ),
     "checkpoints": ("fairseq_ext.commands.checkpoints", "the checkpoints of the course of a training"),
+    "search-table": ("fairseq_ext.commands.search_table", "the best trainings of a search over options"),
     "finished-trainings": (
         "fairseq_ext.commands.finished_trainings",
         "the trainings in a folder that have finished",

@@ -85,11 +85,11 @@ class TrainingRecord:
         self._check_same(record)
         if record["outputs"] is None:
             return True
-        for name, known in record["outputs"].items():
+        for name, written in record["outputs"].items():
             path = self.folder / name
             if not path.is_file():
                 raise InputError(f"{path}: is gone since this training came to its end; {_ADVICE}")
-            if file_identity(path) != known:
+            if file_identity(path) != written:
                 raise InputError(f"{path}: has changed since this training came to its end; {_ADVICE}")
         return False
 
@@ -101,11 +101,11 @@ class TrainingRecord:
         return None
 
     def _check_same(self, record: dict) -> None:
-        known, found = record["options"], self.options
+        recorded, own = record["options"], self.options
         done = "began" if record["outputs"] is None else "was trained"
-        for name in known | found:
-            if known.get(name) != found.get(name):
-                before, now = (_shown(name, options.get(name)) for options in (known, found))
+        for name in recorded | own:
+            if recorded.get(name) != own.get(name):
+                before, now = (_shown(name, options.get(name)) for options in (recorded, own))
                 raise InputError(f"{self.folder}: {done} {before}, found {now}; {_ADVICE}")
         for option in sorted(_starts(self.inputs) - _starts(record["inputs"])):
             raise InputError(f"{self.folder}: {done} without {option}, found with {option}; {_ADVICE}")
@@ -171,15 +171,15 @@ def forget(folder) -> None:
 
 def parse_options(words: Sequence[str]) -> dict[str, str]:
     """Option -> its values as text; the last of several counts, as in fairseq."""
-    found: dict[str, list[str]] = {}
+    options: dict[str, list[str]] = {}
     name = ""
     for word in words:
         if word.startswith("--"):
             name, sign, value = word.partition("=")
-            found[name] = [value] if sign else []
+            options[name] = [value] if sign else []
         else:
-            found.setdefault(name, []).append(word)
-    return {name: " ".join(values) for name, values in found.items()}
+            options.setdefault(name, []).append(word)
+    return {name: " ".join(values) for name, values in options.items()}
 
 
 def files_read(data, options: dict[str, str]) -> list[Path]:
@@ -200,14 +200,14 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     aligned, aligner = _reads_alignments(options), options.get("--alignments")  # else by the only aligner
     vectors = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
     layers = {options.get("--layer-sums")}
-    found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in subsets]
-    if not found:
+    files = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in subsets]
+    if not files:
         raise InputError(
             f"{data}: nothing to train on; expected the output of `python -m data_prep binarize`"
         )
     return [
         path
-        for path in found
+        for path in files
         if (not is_alignment_file(path) or (aligned and is_alignment_file(path, aligner)))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
         and (not is_stored_file(path) or is_stored_of(path, vectors, layers))

@@ -90,7 +90,11 @@ class InstructionJob:
     def chosen(self, bitext: Text) -> list[Direction]:
         """The directions of a pair that are instructed."""
         both = [bitext.languages, bitext.languages[::-1]]
-        return [one for one in both if self.directions is None or format_direction(one) in self.directions]
+        return [
+            direction
+            for direction in both
+            if self.directions is None or format_direction(direction) in self.directions
+        ]
 
     def tasks_of(self, direction: Direction) -> list[str]:
         """What is instructed in a direction: monolingual tasks where its target is one of their languages."""
@@ -125,7 +129,9 @@ def main(job: InstructionJob) -> None:
         counts = {}
         for bitext, paths in files.items():
             counts |= instruct(job, bitext, paths, names, job.output, workers)
-    directions = sorted({format_direction(one) for bitext in bitexts for one in job.chosen(bitext)})
+    directions = sorted(
+        {format_direction(direction) for bitext in bitexts for direction in job.chosen(bitext)}
+    )
     InstructionFolder(job.output, names, directions, counts).save()
     folder.finish()
     print(summary(counts))
@@ -152,7 +158,7 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
     """
     languages = languages_of(bitexts)
     for name, named in (
-        ("--directions", [language for one in job.directions or [] for language in one.split("-")]),
+        ("--directions", [language for pair in job.directions or [] for language in pair.split("-")]),
         ("--mono-languages", job.mono_languages or []),
     ):
         for language in named:
@@ -174,7 +180,7 @@ def files_of(job: InstructionJob, bitexts: Iterable[Text]) -> dict[Text, list[Pa
     """
     if not job.needs_words:
         return {bitext: list(bitext.paths) for bitext in bitexts}
-    words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
+    words = {(aligned.split, aligned.pair): aligned.paths for aligned in find_bitexts(job.words)}
     files = {}
     for bitext in bitexts:
         paths = words.get((bitext.split, bitext.pair))
@@ -202,7 +208,7 @@ def instruct(
     Returns:
         name of a file -> its entry in the index.
     """
-    tasks = list(dict.fromkeys(task for one in job.chosen(bitext) for task in job.tasks_of(one)))
+    tasks = list(dict.fromkeys(task for direction in job.chosen(bitext) for task in job.tasks_of(direction)))
     files = {task: output / file_name(bitext.split, task, bitext.pair) for task in tasks}
     counts: Counter = Counter()
     make = functools.partial(instructions_of_block, job, bitext, names)
@@ -287,7 +293,7 @@ def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) ->
     spelled = [
         pair
         for pair in phrases
-        if all(is_word(text[slice(*one)]) for text, one in zip(texts, pair, strict=True))
+        if all(is_word(text[slice(*span)]) for text, span in zip(texts, pair, strict=True))
     ]
     return [
         {"words": place, "phrases": [pair[side] for pair in spelled]} for side, place in enumerate(places)
@@ -297,7 +303,7 @@ def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) ->
 def _characters(places: list[Characters], spans: list[tuple[int, int]]) -> list[Characters]:
     """Spans of words as spans of characters; words that the line does not spell are nowhere."""
     there = [[place for place in places[start:end] if place[0] < place[1]] for start, end in spans]
-    return [(found[0][0], found[-1][1]) if found else (0, 0) for found in there]
+    return [(words[0][0], words[-1][1]) if words else (0, 0) for words in there]
 
 
 def summary(counts: dict[str, dict]) -> str:

@@ -89,16 +89,16 @@ class PromptedJob:
             )
         wanted = self.directions
         if wanted in SETS:
-            chosen = [one for one in sets if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
+            chosen = [pair for pair in sets if wanted == ALL or (pair in taught) == (wanted == SUPERVISED)]
         else:
             chosen = parse_directions(wanted, "--directions")
             for direction in chosen:
                 if direction not in sets:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
-            through = [one for one in chosen if one not in taught and self.pivot not in one]
+            through = [pair for pair in chosen if pair not in taught and self.pivot not in pair]
             if wanted not in SETS and through != chosen:
-                other = next(one for one in chosen if one not in through)
+                other = next(pair for pair in chosen if pair not in through)
                 raise InputError(
                     f"--pivot {self.pivot}: {format_direction(other)} of --directions was taught or has"
                     f" {self.pivot} in it; expected zero-shot directions between other languages"
@@ -148,7 +148,7 @@ def translate(job: PromptedJob, sources: dict[Direction, Path], step: JournaledS
     record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
     write_json(output / TRANSLATION, record)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    step.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in sources)])
+    step.finish([output / TRANSLATION, *(output / f"{format_direction(pair)}.txt" for pair in sources)])
 
 
 class Asking:
@@ -185,15 +185,20 @@ class Asking:
             self.prompter(direction, filter(None, lines))
             for direction, lines in zip(directions, texts, strict=True)
         ]
-        answers = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
+        answers = iter(self.answers.to([prompt for each in prompts for prompt in each], self.journal, task))
         for number, each in enumerate(prompts):
             self.asked[number] += len(each)
-            self.cut[number] += sum(one in self.answers.cut for one in each)
+            self.cut[number] += sum(prompt in self.answers.cut for prompt in each)
         return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
 def describe(
-    job: PromptedJob, sources, output: Path, found: list[list[str]], cut: Mapping[int, int], seconds: float
+    job: PromptedJob,
+    sources,
+    output: Path,
+    translations: list[list[str]],
+    cut: Mapping[int, int],
+    seconds: float,
 ) -> dict:
     """The contents of `translate.json`.
 
@@ -208,7 +213,7 @@ def describe(
             "cut_prompts": cut[number],
             "sha256": checksum(output / f"{format_direction(direction)}.txt"),
         }
-        for number, (direction, hypotheses) in enumerate(zip(sources, found, strict=True))
+        for number, (direction, hypotheses) in enumerate(zip(sources, translations, strict=True))
     }
     return {
         "format": 1,

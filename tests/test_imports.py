@@ -205,7 +205,7 @@ def deferred_imports(module: str) -> Iterator[ast.Import | ast.ImportFrom]:
                     yield node
 
 
-@pytest.mark.parametrize("folder", ["command_line", "data_prep", "llm"])
+@pytest.mark.parametrize("folder", ["command_line", "data_prep", "fairseq_ext", "llm"])
 def test_an_import_inside_a_function_saves_loading_a_library(folder):
     without_reason = {
         f"{module}:{statement.lineno} {name}"

@@ -81,9 +81,9 @@ class Preparation:
                 f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
             )
         content = read_record(path, Anything)
-        found = content.pop("format", None) if isinstance(content, dict) else None
-        if found != FORMAT:
-            raise InputError(f"{path}: format {shown(found)}, expected {FORMAT}")
+        version = content.pop("format", None) if isinstance(content, dict) else None
+        if version != FORMAT:
+            raise InputError(f"{path}: format {shown(version)}, expected {FORMAT}")
         check(content, SCHEMA, path)
         if unknown := set(content) - set(SCHEMA):
             raise InputError(f"{path}: unknown fields: {', '.join(sorted(unknown))}")

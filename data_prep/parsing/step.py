@@ -66,10 +66,10 @@ def raw_text(folder: Path, path: Path) -> Path:
     """
     check_finished(folder)
     wanted = folder / uncompressed_name(path)
-    found = find_text(wanted)
-    if found is None:
+    text_path = find_text(wanted)
+    if text_path is None:
         raise InputError(f"{wanted}: no such file, expected the text behind {path}")
-    return found
+    return text_path
 
 
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:

@@ -106,7 +106,7 @@ class Phrasebook:
             keys = {language: line_key(line) for language, line in zip(languages, lines, strict=True)}
             if keys[self._centric] in self._centric_keys:
                 continue
-            if any(key in known.get(language, ()) for known in forbidden for language, key in keys.items()):
+            if any(key in drawn.get(language, ()) for drawn in forbidden for language, key in keys.items()):
                 continue
             self._centric_keys.add(keys[self._centric])
             return lines, keys

@@ -59,7 +59,7 @@ class Options:
 def main(options: Options) -> None:
     for name, of in (("group", ENCODERS), ("direction", ENCODERS), ("together", LANGUAGES)):
         if (given := getattr(options, name)) and options.of != of:
-            raise InputError(f"--{name} {given}: of --of {of}; leave it out")
+            raise InputError(f"--{name} {given}: needs --of {of}; leave it out")
     files = [path for given in options.retrieval for path in result_files(given, [RETRIEVAL])]
     publish(
         KIND,

@@ -21,7 +21,7 @@ from eval.probes.validation_curves import METRICS
 from eval.reporting.result_file import Written, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.systems import Run, check_one_training
+from eval.results.systems import Run, check_measured_alike, check_one_training
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
@@ -53,7 +53,7 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
         InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
             system were measured in different ways.
     """
-    from eval.measurements import ONE_SYSTEM, check_alike, rows_of  # with pandas: not before it is needed
+    from eval.measurements import ONE_SYSTEM, check_directions, directions_of, rows_of  # with pandas
 
     found: dict[tuple, dict[int, Run]] = defaultdict(dict)
     first: dict[tuple, tuple] = {}  # dataset and system -> its first run, and that one's rows
@@ -66,8 +66,10 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
             check_one_training(next(iter(checkpoints.values())), run)
-            other, rows = first.setdefault((run.dataset, run.name), (run, rows_of(run)))
-            check_alike(other, rows, run, rows_of(run), ONE_SYSTEM)
+            directions = directions_of(rows_of(run))
+            other, expected = first.setdefault((run.dataset, run.name), (run, directions))
+            check_directions(other, expected, run, directions, ONE_SYSTEM)
+            check_measured_alike(other, run)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 
 

@@ -1,4 +1,5 @@
-"""Extract the hidden states of every layer of a checkpoint, ours or stock fairseq's, once for all probes.
+"""Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
+fairseq's, and of folders of `transformers` (`eval.probes.folder_states`).
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
@@ -20,13 +21,15 @@ from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import force_switch, option, output_folder
+from command_line.option_classes import add_options, force_switch, from_arguments, option, output_folder
 from data_prep.formats.directions import directions_or, format_direction
 from data_prep.formats.preparation import raw_text_path
+from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
 from eval.probes.store import KIND, StateStore, store_files, write_index, write_vocabulary
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel, settings_of
 from eval.translation.search_options import DecodingOptions
+from eval.translation.transformers_model import is_model_folder
 
 TRAINING_SPLIT = "valid"
 
@@ -68,20 +71,36 @@ class Extraction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of the command."""
+class Written:
+    """Where the states go."""
 
-    extraction: Extraction
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
 
-def main(options: Options) -> None:
-    job = options.extraction
+def add_arguments(parser) -> None:
+    for options in (Extraction, FolderOptions, Written):
+        add_options(parser, options)
+
+
+def main(args) -> None:
+    written = from_arguments(Written, args)
+    if is_model_folder(args.checkpoint):
+        if args.untrained is not None:
+            raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
+        extract_folder(from_arguments(FolderExtraction, args), written.output, written.force)
+        return
+    for name in ("input", "supervised", "language_codes", "source_prefix"):
+        if getattr(args, name):
+            raise InputError(
+                f"--{name.replace('_', '-')}: of a folder of transformers, not of --checkpoint"
+                f" {args.checkpoint}; leave it out"
+            )
+    job = from_arguments(Extraction, args)
     files = job.model.data_files(job.splits)
-    stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
-    if not stamp.is_current(options.force):
-        extract(job, options.output, stamp, continued=not options.force)
+    stamp = Stamp(written.output / ".states.done", KIND, settings_of(job), files)
+    if not stamp.is_current(written.force):
+        extract(job, written.output, stamp, continued=not written.force)
 
 
 def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:

@@ -43,9 +43,9 @@ from data_prep.formats.vectors import load_array
 from eval.results.files import FORMAT, read_result, split_direction
 
 INDEX, VOCABULARY = "states.json", "vocabulary.txt"
-NO_TOKEN = -1  # "eos" of states whose sentences have no end symbol
 KIND = "states"
 SIDES = ("encoder", "decoder")
+NO_TOKEN = -1
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
@@ -65,7 +65,7 @@ class StatePart:
     Attributes:
         path: of the files, without their endings; names the part in errors.
         layers: names of the layers stored.
-        tag_ids, eos: token ids of the language tags and of `</s>`; `NO_TOKEN` without it.
+        tag_ids, eos: token ids of the language tags and of `</s>`, or `NO_TOKEN` where nothing ends a line.
     """
 
     path: Path

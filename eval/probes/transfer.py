@@ -53,7 +53,7 @@ class Options:
 
 def main(options: Options) -> None:
     if options.retrieved_as and not options.retrieval:
-        raise InputError("--retrieved-as: of --retrieval, which is not given; leave it out")
+        raise InputError("--retrieved-as: needs --retrieval; give both, or leave it out")
     files = _files(options.results, FINETUNING)
     retrieved = _files(options.retrieval, RETRIEVAL)
     publish(

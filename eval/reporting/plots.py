@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from command_line.figures import show_names_as_they_are
 from eval.results.systems import MeanStd
 
-# Okabe and Ito (2008): distinguishable with every common kind of colour vision.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444")
+# Okabe and Ito (2008): distinguishable with every common kind of colour vision. Those of the second line are
+# as far from all before as possible (CIELAB); markers tell them apart, too.
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444"),
+    *("#7F00FF", "#5A8F00", "#EE3377", "#332288", "#800000"),
+)
 MARKERS = "osD^vP*X"
 LEVEL_STYLES = (":", "-.")
 # Format of an image -> what its file does not say: when, and by what it was made.
@@ -57,7 +61,7 @@ def dots(
 ) -> Images:
     """One line per row, one marker per series, for many rows. `rules`: rows with a line above."""
     figure, (axes,) = _canvas(
-        9.0, 1.2 + max(0.26, 0.07 * len(series)) * len(rows) + 0.22 * ((len(series) + 1) // 2)
+        9.0, 1.2 + max(0.26, min(0.4, 0.07 * len(series))) * len(rows) + 0.22 * ((len(series) + 1) // 2)
     )
     for i, (name, values) in enumerate(series.items()):
         offset = (i - (len(series) - 1) / 2) * 0.5 / len(series)
@@ -357,7 +361,7 @@ def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=100)
     FigureCanvasAgg(figure)
     all_axes = figure.subplots(rows, columns, sharey=shared, squeeze=False).flatten()
     for axes in all_axes:

@@ -52,10 +52,9 @@ def section_of(kind: str, measured: Measured) -> Section:
 def _section(entry: dict, results: ResultSet) -> Section:
     if "function" in entry:
         return _named(entry["function"])(results)
-    from eval.measurements import Measurements  # pandas: not before there are rows to read
+    from eval.measurements import measured_by  # pandas: not before there are rows to read
 
-    unlike = results.allow_unlike or entry.get("unlike", False)
-    return _shown(entry, Measurements.of(results.systems_of(entry["kind"]), unlike))
+    return _shown(entry, measured_by(results, entry["kind"], entry.get("unlike", False)))
 
 
 def _shown(entry: dict, measurements) -> Section:

@@ -78,7 +78,7 @@ class CheckpointTranslator(Translator):
             )
 
     def sources(self, direction: Direction, sentences: Sequence[Sentence]) -> DirectionData:
-        """What the model reads of some sentences of a direction."""
+        """As the model reads them, with tags."""
         rows = [np.array([*sentence.ids, self._task.dictionary.eos()]) for sentence in sentences]
         return sources_of(self._task, direction, rows, np.array([len(row) for row in rows]))
 

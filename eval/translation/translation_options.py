@@ -33,9 +33,7 @@ class TranslationOptions:
         if not self.engine.is_ctranslate2:
             for name in ("precision", "engine_folder"):
                 if getattr(self.engine, name):
-                    raise InputError(
-                        f"--{name.replace('_', '-')}: of --engine {CTRANSLATE2}; expected it as well"
-                    )
+                    raise InputError(f"--{name.replace('_', '-')}: needs --engine {CTRANSLATE2}; give both")
             return
         lacking = {
             "--no-repeat-ngram": self.decoding.search.no_repeat_ngram is not None,

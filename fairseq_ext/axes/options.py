@@ -19,7 +19,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return str(value)
     if isinstance(value, list | tuple) or type(value).__name__ == "ListConfig":
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value
 
 
@@ -47,8 +47,8 @@ def unusual(options: Any, usual: Mapping[str, Any], prefix: str = "") -> dict[st
         usual: option -> usual value; one that the section lacks has it.
         prefix: in front of their names in the section.
     """
-    found = {name: plain(option(options, prefix + name, value)) for name, value in usual.items()}
-    return {name: value for name, value in found.items() if value != usual[name]}
+    values = {name: plain(option(options, prefix + name, value)) for name, value in usual.items()}
+    return {name: value for name, value in values.items() if value != usual[name]}
 
 
 def given_to_architecture(

@@ -7,8 +7,8 @@ from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import defaults_of, defaults_of_task, option, plain, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION, OptionsOfLosses
+from fairseq_ext.data.augmentation import AugmentationConfig
 from fairseq_ext.data.noising.tasks import parse_mixtures
-from fairseq_ext.data.remade_sentences import RemadeSentencesConfig
 from fairseq_ext.losses.registry import LOSSES
 
 # --- what a training example is
@@ -52,7 +52,7 @@ EXAMPLE = Axis(
 # --- sentences
 
 _SENTENCE_OPTIONS = (
-    *(field.name for field in fields(RemadeSentencesConfig) if field.name != "word_dictionaries"),  # a path
+    *(field.name for field in fields(AugmentationConfig) if field.name != "word_dictionaries"),  # a path
     "sampling_temperature",  # how often which of them are read
 )
 
@@ -83,11 +83,11 @@ def _pairs(training: Training) -> dict:
     if option(task, "_name") != "sentence_embedding":
         return {}
     pairs = sorted(pair.strip() for pair in str(option(task, "pairs") or "").split(",") if pair.strip())
-    found = {
+    fields = {
         "pairs": pairs,
         "pair_options": unusual(task, defaults_of_task("sentence_embedding", *PAIR_OPTIONS)),
     }
-    return {field: value for field, value in found.items() if value}
+    return {field: value for field, value in fields.items() if value}
 
 
 def _pairs_label(record: Record) -> str:
@@ -116,13 +116,13 @@ _SCHEDULE = {  # section: options; not how an update's batches are spread over d
 
 
 def _schedule(training: Training) -> dict:
-    found = {
+    schedule = {
         name.removeprefix("_"): plain(option(training.cfg.get(section), name))
         for section, names in _SCHEDULE.items()
         for name in names
     }
-    found = {name: value for name, value in found.items() if value is not None}
-    return {"schedule": found} if found else {}
+    schedule = {name: value for name, value in schedule.items() if value is not None}
+    return {"schedule": schedule} if schedule else {}
 
 
 SCHEDULE = Axis(
@@ -201,8 +201,8 @@ def _initialization(training: Training) -> dict:
         return {}
     whose = ("system",) if training.initialized_from.get("system") else ("file", "sha256")
     names = (*whose, "new_rows")
-    known = {name: training.initialized_from.get(name) for name in names}
-    return {"initialization": {name: value for name, value in known.items() if value is not None}}
+    origin = {name: training.initialized_from.get(name) for name in names}
+    return {"initialization": {name: value for name, value in origin.items() if value is not None}}
 
 
 def _origin_label(origin: Record, record: Record, others: Sequence[Axis]) -> str:
@@ -221,14 +221,14 @@ def initialization(others: Sequence[Axis]) -> Axis:
     """
 
     def label(record: Record) -> str:
-        found = record.get("initialization") or {}
-        if origin := found.get("system"):
+        start = record.get("initialization") or {}
+        if origin := start.get("system"):
             labels = [_origin_label(origin, record, others), label(origin)]
             name = ", ".join(filter(None, labels)) or "a system like it"
-            rows = {"new_rows": found["new_rows"]} if found.get("new_rows") else {}
+            rows = {"new_rows": start["new_rows"]} if start.get("new_rows") else {}
             return f"from {name}{shown(rows)}"
-        digest = {"sha256": found["sha256"][:8]} if found.get("sha256") else {}
-        return f"from {found['file']}{shown(digest)}" if found.get("file") else ""
+        digest = {"sha256": start["sha256"][:8]} if start.get("sha256") else {}
+        return f"from {start['file']}{shown(digest)}" if start.get("file") else ""
 
     schema = {
         **dict.fromkeys(("file", "sha256", "new_rows"), Optional(str)),

@@ -19,11 +19,11 @@ def changed_options(cfg: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Args:
         cfg: the options of a checkpoint, as `read_checkpoint` gives them.
     """
-    found = {}
+    by_section = {}
     for section, options in cfg.items():
         if options is not None and (changed := _changed(section, options)):
-            found[section] = changed
-    return found
+            by_section[section] = changed
+    return by_section
 
 
 def name_in(section: str, options: Any) -> str | None:

@@ -72,8 +72,10 @@ def known_names(section: str) -> list[str]:
             arch for arch, model in ARCH_MODEL_REGISTRY.items() if families[arch] in MODELS or _is_ours(model)
         )
     listed = {"task": TASKS, "criterion": CRITERIA}.get(section)
-    found = classes(section)
-    return sorted(name for name in found if listed is None or name in listed or _is_ours(found[name]))
+    registered = classes(section)
+    return sorted(
+        name for name in registered if listed is None or name in listed or _is_ours(registered[name])
+    )
 
 
 def _is_ours(registered: type) -> bool:
@@ -165,5 +167,5 @@ def _type_of(action: Action) -> Any:
         return Literal[tuple(action.choices)]
     if isinstance(action.const, bool) and action.nargs == 0:
         return bool
-    one = action.type if action.type in (int, float) else str if action.type in (str, None) else Any
-    return List[one] if action.nargs in ("+", "*") else one
+    kind = action.type if action.type in (int, float) else str if action.type in (str, None) else Any
+    return List[kind] if action.nargs in ("+", "*") else kind

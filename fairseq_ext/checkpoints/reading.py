@@ -138,8 +138,8 @@ def _check_weights(weights, path) -> None:
         raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
     for name, values in weights.items():
         if not isinstance(name, str) or not isinstance(values, Tensor):
-            found = type(values).__name__
-            raise InputError(f"{path}: weight {shown(name)} is of type {found}, expected names and tensors")
+            kind = type(values).__name__
+            raise InputError(f"{path}: weight {shown(name)} is of type {kind}, expected names and tensors")
         is_dense = values.layout == torch.strided and values.device.type != "meta"
         is_counter = values.dim() < 2 and not values.is_complex() and values.dtype != torch.bool
         if not is_dense or values.is_quantized or not (values.is_floating_point() or is_counter):
@@ -157,8 +157,8 @@ def _load(file, path, map_location):
     try:
         return torch.load(file, map_location=map_location, weights_only=True)
     except pickle.UnpicklingError as error:
-        found = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
-        reason = f" ({found.group()})" if found else ""
+        refused = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
+        reason = f" ({refused.group()})" if refused else ""
         raise InputError(
             f"{path}: refused, expected a checkpoint of nothing but weights and options{reason}"
         ) from None

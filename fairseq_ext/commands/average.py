@@ -51,8 +51,10 @@ class ChoiceOptions:
                 )
             return choosing.Choice(_each_once(self.checkpoints))
         candidates = [choosing.Candidate.read(path) for path in choosing.checkpoints_in(self.checkpoints)]
-        found = choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
-        return choosing.Choice([one.path for one in found], found)
+        checkpoints = (
+            choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
+        )
+        return choosing.Choice([checkpoint.path for checkpoint in checkpoints], checkpoints)
 
 
 def _each_once(paths: list[Path]) -> list[Path]:

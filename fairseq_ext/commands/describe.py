@@ -112,11 +112,11 @@ def _fields(fields: dict[str, Any]) -> str:
 
 
 def _aligned(rows: list[tuple[str, Any]]) -> list[str]:
-    known = [(name, value) for name, value in rows if value is not None and value != ""]
-    width = max((len(name) for name, _ in known), default=0)
-    return [f"{name:<{width}}  {_one_line(value)}" for name, value in known]
+    filled = [(name, value) for name, value in rows if value is not None and value != ""]
+    width = max((len(name) for name, _ in filled), default=0)
+    return [f"{name:<{width}}  {_one_line(value)}" for name, value in filled]
 
 
 def _one_line(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

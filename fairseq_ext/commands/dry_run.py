@@ -6,8 +6,12 @@ to standard error.
 
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 
+from command_line.dispatch import step_parser
+from command_line.option_classes import from_arguments
+from fairseq_ext.commands import run_training
 from fairseq_ext.commands.run_training import TrainingRun
 
 RUN_TRAINING = ("python", "-m", "fairseq_ext", "run-training")
@@ -37,12 +41,6 @@ def commands(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def training(words: list[str]) -> TrainingRun | None:
     """The training that a command runs, if it runs one."""
-    from argparse import Namespace
-
-    from command_line.dispatch import step_parser
-    from command_line.option_classes import from_arguments
-    from fairseq_ext.commands import run_training
-
     if tuple(words[: len(RUN_TRAINING)]) != RUN_TRAINING:
         return None
     parser = step_parser(" ".join(RUN_TRAINING), run_training)

@@ -60,13 +60,13 @@ def check_outputs(original, model, rows: Tensor, samples: Iterator[dict], path: 
     tokens = 0
     for sample in samples:
         inputs = sample["net_input"]
-        found = model(**inputs)[0]
+        outputs = model(**inputs)[0]
         renamed: dict[str, Tensor | Sequence[int]] = dict(inputs)
         for name in ("src_tokens", "prev_output_tokens"):
             renamed[name] = rows[inputs[name]]
         expected = original(**renamed)[0][..., rows]
         real = inputs["prev_output_tokens"].ne(model.decoder.padding_idx)
-        difference = (found - expected)[real].abs().max() / expected[real].abs().max()
+        difference = (outputs - expected)[real].abs().max() / expected[real].abs().max()
         if not difference <= TOLERANCE:
             raise InputError(
                 f"{path}: trimmed, its outputs differ from those of fairseq's mbart_large by"

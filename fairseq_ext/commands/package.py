@@ -116,12 +116,12 @@ def files_of_data(job: PackageJob, preparation: Preparation) -> list[str]:
     names = [dictionary_path(job.data, language).name for language in languages]
     names += [model] if (model := preparation.subword["model"]) else []
     for name in job.sets:
-        found = sorted(
+        files = sorted(
             path.name for ending in ("idx", "bin") for path in job.data.glob(f"{name}.*-*.*.{ending}")
         )
-        if not found:
+        if not files:
             raise InputError(f"--sets {name}: no such set of pairs in {job.data}")
-        names += found
+        names += files
         names += sorted(f"text/{path.name}" for path in job.data.glob(f"text/{name}.*"))
     return names
 

@@ -18,6 +18,8 @@ from tempfile import TemporaryDirectory
 
 from command_line import options
 from command_line.option_classes import option
+from fairseq_ext.commands.dry_run import commands, training
+from fairseq_ext.training_record import parse_options
 
 OPERATIONS = 6  # floating-point operations per parameter and word
 _SUBWORDS = ("python", "-m", "data_prep", "subword")
@@ -57,8 +59,6 @@ class Estimate:
 
 
 def main(plan: Plan) -> None:
-    from fairseq_ext.commands.dry_run import commands, training
-
     estimates: dict[str, Estimate] = {}
     vocabulary = 0
     for words in commands(sys.stdin):
@@ -75,8 +75,6 @@ def main(plan: Plan) -> None:
 
 def _vocabulary(words: list[str]) -> int:
     """Entries of the subword model that a command makes, as far as its options say it."""
-    from fairseq_ext.training_record import parse_options
-
     given = parse_options(words)
     return sum(int(given[name]) for name in _SIZES if given.get(name, "").isdigit())
 

@@ -18,7 +18,9 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, positional
+from fairseq_ext.commands.on_device import note_given
 from fairseq_ext.launching import WORD, Launch
+from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
 
 LONGEST_LINE = 150  # characters of a line of the log that are shown
 _POLLING = 0.1  # seconds
@@ -50,9 +52,6 @@ class TrainingRun:
 
 
 def main(run: TrainingRun) -> None:
-    from fairseq_ext.commands.on_device import note_given
-    from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
-
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
     record = TrainingRecord(run.output, run.data, run.words[run.words.index(_TRAINER) + 1 :])

@@ -50,8 +50,11 @@ def check_subwords(data, trimmed) -> None:
         data, trimmed: their `Preparation`s.
     """
     models = [
-        (one.subword["type"], one.subword["model"] and checksum(one.folder / one.subword["model"]))
-        for one in (data, trimmed)
+        (
+            preparation.subword["type"],
+            preparation.subword["model"] and checksum(preparation.folder / preparation.subword["model"]),
+        )
+        for preparation in (data, trimmed)
     ]
     if models[0] != models[1]:
         raise InputError(

@@ -126,6 +126,7 @@ class WeightedLosses(FairseqCriterion):
         self.model_dropout = dropouts[0] if dropouts else None
         self.restored: set[str] = set()  # losses that have parameters of a checkpoint
         self.unused_options: list[str] = []  # that losses which are not trained were given
+        self.validated: ModelOutputs | None = None  # of the last batch of validation, if nothing was hidden
 
     @classmethod
     def build_criterion(cls, cfg, task):
@@ -163,16 +164,19 @@ class WeightedLosses(FairseqCriterion):
     def forward(self, model, sample, reduce=True):
         if not reduce and self.translation is None:
             raise InputError(f"--losses {','.join(self.losses)}: losses per token are those of {TRANSLATION}")
+        self.validated = None
         if not reduce or self.is_translation_loss:
             return self.translation(model, sample, reduce)
         if self.model_dropout is not None:
             set_dropout(model, self.model_dropout)
-        seen_by_model = sample
+        batch = seen_by_model = sample
         for weighted in self.losses.values():
             seen_by_model = weighted.model_batch(seen_by_model)
         sample = {**seen_by_model, **sample}
         compute = self._compute_in_slices if self.cached_gradients else self._compute
         outputs, loss, sample_size, log = compute(model, seen_by_model)
+        if not self.training and seen_by_model is batch:
+            self.validated = outputs
         outputs.token_embeddings, outputs.encoder = model.encoder.embed_tokens.weight, model.encoder
         outputs.pairs_at_once = self.cached_gradients
         for name, weighted in self.losses.items():
@@ -204,8 +208,8 @@ class WeightedLosses(FairseqCriterion):
         def encode(src_tokens, src_lengths, prev_output_tokens=None, **stored):
             return vectors_of(model.encoder(src_tokens, src_lengths, **stored))
 
-        def vectors(known, slices):
-            return {"sentence_vectors": torch.cat([*known, *vectors_in_slices(encode, slices)])}
+        def vectors(computed, slices):
+            return {"sentence_vectors": torch.cat([*computed, *vectors_in_slices(encode, slices)])}
 
         source = vectors([vectors_of(seen["source"])], others)
         mirror = None

@@ -132,7 +132,7 @@ def refusal(path, reason: str, advice: str = "") -> InputError:
 
 def count_of(module: nn.Module) -> int:
     """Parameters of a module."""
-    return sum(one.numel() for one in module.parameters())
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def heads_of(layer: nn.Module) -> int:

@@ -68,10 +68,10 @@ def check(graph: TranslationGraph, tags, path) -> None:
 
 def model_options(graph: TranslationGraph, loaded) -> dict:
     """Options of fairseq's `transformer`, all of them."""
-    known = loaded.state["cfg"]["model"]
-    known = dict(vars(known) if isinstance(known, Namespace) else known)
+    trained = loaded.state["cfg"]["model"]
+    trained = dict(vars(trained) if isinstance(trained, Namespace) else trained)
     own = set(MnmtTransformerConfig.__dataclass_fields__) - set(TransformerConfig.__dataclass_fields__)
-    options = Namespace(**{name: value for name, value in known.items() if name not in own})
+    options = Namespace(**{name: value for name, value in trained.items() if name not in own})
     for side, stack in zip(("encoder", "decoder"), graph.sides, strict=True):
         setattr(options, f"{side}_normalize_before", stack.placement == "pre")
     for option, longest in zip(
@@ -121,9 +121,9 @@ def with_norms(ours: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str
 def plain(value):
     """Lists, texts and numbers only; other objects become their text."""
     if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

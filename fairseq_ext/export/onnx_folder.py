@@ -99,7 +99,7 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     session = load_session(folder)
 
     def encode(sentences: list[str]) -> np.ndarray:
-        found = []
+        vectors = []
         for start in range(0, len(sentences), BATCH):
             batch = tokenizer.tokenizer(
                 sentences[start : start + BATCH],
@@ -108,7 +108,7 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
                 padding=True,
                 return_tensors="np",
             )
-            found.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
-        return np.concatenate(found)
+            vectors.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
+        return np.concatenate(vectors)
 
     return encode

@@ -111,15 +111,15 @@ def encoder_of(
     model = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
 
     def encode(sentences: list[str]) -> np.ndarray:
-        found = []
+        vectors = []
         for start in range(0, len(sentences), BATCH):
             some = sentences[start : start + BATCH]
             batch = tokenizer.tokenizer(some, truncation=True, padding=True, return_tensors="pt")
             with torch.inference_mode():
                 layers = model(**batch, output_hidden_states=True).hidden_states
             states = sum(layers) / len(layers) if encoder.layer is None else layers[encoder.layer]
-            found.append(encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float())
-        return torch.cat(found).numpy()
+            vectors.append(encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float())
+        return torch.cat(vectors).numpy()
 
     return encode
 

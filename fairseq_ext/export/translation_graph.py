@@ -146,9 +146,9 @@ def _check_classes(model: nn.Module, path) -> None:
         "decoder": (MnmtDecoder, TransformerDecoder, TransformerDecoderBase),
     }
     for side, classes in plain.items():
-        found = getattr(model, side, None)
-        if type(found) not in classes:
-            raise refusal(path, f"its {side} is a {type(found).__name__}, not a plain Transformer {side}")
+        module = getattr(model, side, None)
+        if type(module) not in classes:
+            raise refusal(path, f"its {side} is a {type(module).__name__}, not a plain Transformer {side}")
     if getattr(model.decoder, "output_projection", None) is None:
         raise refusal(path, "it has an adaptive softmax (--adaptive-softmax-cutoff)")
     if any(getattr(layer, "encoder_attn", None) is None for layer in model.decoder.layers):

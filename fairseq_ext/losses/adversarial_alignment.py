@@ -1,7 +1,7 @@
 """Adversarial alignment of two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from fairseq.dataclass import ChoiceEnum
@@ -10,40 +10,30 @@ from torch import Tensor, nn
 from fairseq_ext.losses.unpaired_loss import UnpairedLoss
 from fairseq_ext.losses.weighted_loss import Term
 from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, NONE, PENALTY, Discriminator
+from fairseq_ext.options import option
 
 STRENGTHS = {CLIPPING: 0.01, PENALTY: 10.0}  # of those who proposed them; of all others 1
 
 
 @dataclass
 class AdversarialAlignmentOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss"})
-    steps: int = field(
-        default=2,
-        metadata={"help": "kappa, steps of the discriminator for one of the encoder (5.2 and 5.3: 2)"},
+    weight: float = option("of the loss", 1.0)
+    steps: int = option("kappa, steps of the discriminator for one of the encoder (5.2 and 5.3: 2)", 2)
+    lr: float = option("of the discriminator's Adam (section 4)", 0.001)
+    hidden: int = option("units of the discriminator's hidden layer; 0: none, as in the published code", 0)
+    dropout: float = option(
+        "of what the discriminator's layers return (published code: 0.1, of the score)", 0.0
     )
-    lr: float = field(default=0.001, metadata={"help": "of the discriminator's Adam (section 4)"})
-    hidden: int = field(
-        default=0,
-        metadata={"help": "units of the discriminator's hidden layer; 0: none, as in the published code"},
+    unit_vectors: bool = option(
+        "of vectors of length 1, as in the published code; the paper says nothing of it", False
     )
-    dropout: float = field(
-        default=0.0,
-        metadata={"help": "of what the discriminator's layers return (published code: 0.1, of the score)"},
+    bound: ChoiceEnum(BOUNDS) = option(
+        "what keeps the discriminator's scores bounded; the paper and the published code have nothing", NONE
     )
-    unit_vectors: bool = field(
-        default=False,
-        metadata={"help": "of vectors of length 1, as in the published code; the paper says nothing of it"},
-    )
-    bound: ChoiceEnum(BOUNDS) = field(
-        default=CLIPPING,
-        metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
-    )
-    strength: float = field(
-        default=0.0,
-        metadata={
-            "help": "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "
-            "0: 0.01, 10 and 1, as proposed"
-        },
+    strength: float = option(
+        "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "
+        "0: 0.01, 10 and 1, as proposed",
+        0.0,
     )
 
 

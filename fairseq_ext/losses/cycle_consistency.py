@@ -1,6 +1,6 @@
 """Cycle consistency between two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
@@ -9,21 +9,18 @@ from fairseq_ext.losses.unpaired_loss import UnpairedLoss
 from fairseq_ext.losses.weighted_loss import Term
 from fairseq_ext.modules.dropout import Dropout
 from fairseq_ext.modules.similarity import pooled_similarity
+from fairseq_ext.options import option
 
 
 @dataclass
 class CycleConsistencyOptions(CountedTripletsOptions):
-    weight: float = field(default=5.0, metadata={"help": "lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)"})
-    margin: float = field(default=0.0, metadata={"help": "alpha of h (5.2: 0, 5.3: 0.2)"})
-    random_negatives: int = field(
-        default=0,
-        metadata={"help": "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)"},
+    weight: float = option("lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)", 5.0)
+    margin: float = option("alpha of h (5.2: 0, 5.3: 0.2)", 0.0)
+    random_negatives: int = option(
+        "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)", 0
     )
-    dropout: float = field(default=0.0, metadata={"help": "of what F and G return (published code: 0.1)"})
-    unit_vectors: bool = field(
-        default=False,
-        metadata={"help": "F and G map vectors of length 1, as in the published code"},
-    )
+    dropout: float = option("of what F and G return (published code: 0.1)", 0.0)
+    unit_vectors: bool = option("F and G map vectors of length 1, as in the published code", False)
 
 
 class CycleConsistency(UnpairedLoss):

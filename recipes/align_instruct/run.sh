@@ -83,11 +83,6 @@ check_recipe() {
   esac
 }
 
-leave_out_stage() { # STAGE
-  local place
-  for place in "${!STAGE_LIST[@]}"; do [[ ${STAGE_LIST[place]} != "$1" ]] || unset "STAGE_LIST[place]"; done
-}
-
 # --- stages --------------------------------------------------------------------------------------------------------
 
 # Text, its words and alignments, and the instructions of every objective that the systems have.

@@ -14,7 +14,7 @@ RECIPE=crosslingual_evaluation TITLE="Cross-lingual evaluation"
 CONFIGURED="KNOWN_ENCODERS XNLI_LANGUAGES GAP_SOURCE NAME_LANGUAGES STS_LANGUAGES VALID_LANGUAGES"
 ENCODERS='' NLI='' STS='' STS17='' WMT20='' WIKIANN='' SQUAD=''
 SEEDS=1,2,3,4,5 # A.2, of XNLI
-ALL_STAGES="prepare calibrate answers retrieve finetune report"
+ALL_STAGES="materials prepare calibrate answers retrieve finetune report"
 TRAINING_STAGES="calibrate answers finetune"
 LANGUAGES=() # of the driver's own text
 LANGUAGE_GROUPS=one_aligner # which has the 36 languages of XTREME's Tatoeba
@@ -40,14 +40,14 @@ encoder() { # NAME LAYER RATE [--prefix TEXT] [OPTION...]
 
 usage() {
   cat << END
-usage: bash recipes/crosslingual_evaluation/run.sh --config NAME --encoders NAME=FOLDER,... [options] [-- OPTION of embeddings finetune ...]
+usage: bash recipes/crosslingual_evaluation/run.sh --config NAME [--encoders NAME=FOLDER,...] [options] [-- OPTION of embeddings finetune ...]
 
 Measures encoders by sentence retrieval and similarity as they are, after question answering, and calibrated; fine-tunes them for XNLI
 and names in one language and tests them in all, and for XNLI in all; transfer rates, reports. What no data is given for is left out,
 what is complete is skipped, what was killed continues. What follows -- is for the fine-tunings of the stage finetune. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       paper, or a file like it
+  --config NAME       paper, phrasebook (a toy setting that makes its own encoders and tasks), or a file like them
   --encoders LIST     NAME=FOLDER of every encoder, a folder of transformers or of sentence-transformers; NAME is one of the
                       configuration's: mbert, xlm-r-base, xlm-r, labse
   --systems LIST      only these of --encoders
@@ -80,9 +80,15 @@ END
 check_recipe() {
   local encoder
   check_folders XNLI NLI STS17 WMT20 TATOEBA WIKIANN SQUAD
-  [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
+  if makes_materials; then
+    XNLI=$OUTPUT/tasks/xnli NLI=$OUTPUT/tasks/snli STS=$OUTPUT/tasks/sts/train.csv STS17=$OUTPUT/tasks/sts
+    WMT20=$OUTPUT/tasks/wmt20 TATOEBA=$OUTPUT/tasks/tatoeba WIKIANN=$OUTPUT/tasks/wikiann SQUAD=$OUTPUT/tasks/mlqa/squad
+  else
+    leave_out_stage materials
+  fi
+  makes_materials || [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
   for encoder in "${SYSTEM_IDS[@]}"; do
-    [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
+    makes_materials || [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
     [[ ${LAYER_OF[$encoder]} == last || ! -f ${FOLDER_OF[$encoder]}/modules.json ]] ||
       die "--encoders $encoder=${FOLDER_OF[$encoder]}: has modules.json, by which sentence-transformers makes vectors; expected a folder of transformers, whose layer ${LAYER_OF[$encoder]} is read (a copy without modules.json), or the layer 'last' in $CONFIG_FILE"
   done

@@ -53,8 +53,8 @@ has the paper's numbers.
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
   --teacher-in-training  the teacher encodes every batch of every student, in place of once and for all: slower, and without
                       files of vectors; reduced-N has its files all the same
-$(help_of test_sets united_nations)
-$(help_of experiment training force plan all)
+$(help_of test_sets united_nations compared)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/distillation/run.sh --config l10n --teacher outputs/sentence_embedding/l10n/models/ems-seed1/checkpoint_best.pt --teacher-data outputs/sentence_embedding/l10n/data/l10n
 END
@@ -62,6 +62,7 @@ END
 
 check_recipe() {
   check_test_sets
+  check_compared
   [[ -n $TEACHER ]] || die "--teacher: expected a folder of transformers or sentence-transformers, or a checkpoint"
   [[ $DRY_RUN == yes || -e $TEACHER ]] || die "--teacher: $TEACHER: no such file or folder"
   check_folders TEACHER_DATA
@@ -148,7 +149,7 @@ stage_encode() {
 are_read() { # NAME
   local system
   for system in "${SYSTEM_IDS[@]}"; do
-    case $system in
+    case ${system%%\~*} in
       *-ams | *-ams-syn) ;; # without a teacher, or with one that is a system
       reduced-*) [[ $1 != "$REDUCED_VECTORS" ]] || return 0 ;;
       *) [[ $1 != "$TEACHER_NAME" || $TEACHER_IN_TRAINING == yes ]] || return 0 ;;
@@ -205,7 +206,7 @@ train_system() { # SYSTEM SEED
   if [[ $1 == reduced-* ]]; then
     start=("$REDUCED_START" "$TEACHER")
     if [[ -f $TEACHER ]]; then set_languages_of_teacher; fi
-  elif [[ $TEACHER_IN_TRAINING == yes && $1 != *-ams && $1 != *-ams-syn ]]; then
+  elif [[ $TEACHER_IN_TRAINING == yes && ${1%%\~*} != *-ams && ${1%%\~*} != *-ams-syn ]]; then
     start=(--teacher-checkpoint "$TEACHER" "${POOLING_IN_TRAINING[@]}")
   fi
   set_training_options "$1"
@@ -228,6 +229,7 @@ set_languages_of_teacher() {
 
 stage_evaluate() {
   evaluate_teacher
+  evaluate_compared
   for_each_model_at_once evaluate_encoder
   measure_speed
 }
@@ -263,6 +265,7 @@ add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYST
 stage_report() {
   RESULTS=() RETRIEVAL=()
   add_results "$OUTPUT/retrieval/teacher" evaluate
+  add_compared
   for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
   write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"

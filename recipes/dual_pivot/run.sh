@@ -22,11 +22,12 @@ LEARNING_RATE=1e-3
 BATCH_PAIRS=32 # of the published code
 BATCH_GPUS=1
 MAX_LENGTH=256
-OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum) # with what else all systems have
+OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum --random-batches) # with what else all systems have
 LAYER_SUMS=no # are the layers of the frozen encoder stored, and trained on?
 SENTENCE_WIDTH=1024
 PAIRED_MARGIN=0 # alpha of 5.2 and 5.3
 UNPAIRED_LEARNING_RATE='' # if it is another one
+UNPAIRED_BOUND=none # of the discriminator: that of the published code
 RETRIEVAL_OPTIONS=(--similarity cosine)
 START_LAYER=average # the module begins as an even mixture of all layers (6.1)
 DIRECTION=from # English (5.3)
@@ -48,7 +49,7 @@ complete is skipped, what was killed continues. README.md beside this file has t
 $(help_of pretrained test_sets new_tatoeba)
   --sts DIR           rated pairs of sentences of STS 2017, STS.ar.tsv, STS.en-ar.tsv, … (sentence, sentence, rating): measured
                       in evaluate
-$(help_of experiment training force plan all)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems paired-de-en,unpaired-de-en
 END

@@ -40,7 +40,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
                       or 'all' (default: $(list_systems))
   --spacy-model NAME  English spaCy pipeline, or its folder, that parses the text of @enss
-$(help_of experiment comet training force plan all)
+$(help_of search experiment comet training force plan all)
 
 Example: bash recipes/interlingua/run.sh --config multi30k --systems mnmt,variable --seeds 1,10 --jobs 2
 END

@@ -25,7 +25,9 @@ BATCH_GPUS=1
 EPOCHS=3
 MAX_LENGTH=100
 BUDGET=1000000 # pairs of sentences, of all languages together
-OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5) # with what else all systems have
+# With what else all systems have. Batches are drawn at random: the loss compares all sentences of a batch. The checkpoint is chosen by what
+# is tested.
+OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5 --random-batches --eval-retrieval-similarity bert-score --eval-retrieval-normalization 0.75)
 LOSS=(--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75)
 RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
 SHOWN_SIMILARITY=bert-score-normalized # what is trained
@@ -52,7 +54,7 @@ killed continues. README.md beside this file has the paper's numbers.
   --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, size-N-as-long and the
                       ablation: pooled, pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
 $(help_of pretrained test_sets new_tatoeba)
-$(help_of experiment training force plan all)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems de-en,ja-en
 END
@@ -135,7 +137,8 @@ stage_report() {
     compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION" \
+    --reference "$ROOT/recipes/distillation/reference.csv"
   note_report "$OUTPUT"
 }
 

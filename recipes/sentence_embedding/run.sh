@@ -37,14 +37,17 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --config NAME       ems (the paper's), l10n (small), l10n-28 (its 28 languages), or a file like those in configs/
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
-$(help_of test_sets united_nations)
-$(help_of experiment training force plan all)
+$(help_of test_sets united_nations compared)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/sentence_embedding/run.sh --config l10n --data-root l10n --tatoeba tatoeba/v1 --systems ems,no-xtr
 END
 }
 
-check_recipe() { check_test_sets; }
+check_recipe() {
+  check_test_sets
+  check_compared
+}
 
 stage_prepare() {
   fetch_text
@@ -65,12 +68,15 @@ train_system() { # SYSTEM SEED
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" "${task[@]}" \
     --lr "$LEARNING_RATE" "${SCHEDULE_OPTIONS[@]}" --warmup-updates "$WARMUP_UPDATES" --optimizer fused_adam --weight-decay "$WEIGHT_DECAY" \
-    --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
+    --batch-size "$BATCH_PAIRS" --random-batches --batches-per-update "$BATCH_GPUS" --max-source-positions "$MAX_LENGTH" \
     "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
 # Retrieval in every test set, and the case of 2.4.8.
-stage_evaluate() { for_each_model_at_once evaluate_with_case; }
+stage_evaluate() {
+  evaluate_compared
+  for_each_model_at_once evaluate_with_case
+}
 
 evaluate_with_case() { # SYSTEM SEED
   evaluate "$@" # fills ENCODER_OPTIONS
@@ -83,8 +89,9 @@ stage_report() {
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
+  add_compared
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report
+  write_report --reference "$ROOT/recipes/distillation/reference.csv"
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED

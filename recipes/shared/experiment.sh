@@ -17,7 +17,7 @@ source "$ROOT/recipes/shared/launching.sh"
 
 # --- settings of the command line, then of a configuration; run.sh and configs/ overwrite them ---------------------
 
-CONFIG='' SYSTEMS='' STAGES='' DATA_ROOT='' OUTPUT='' FINISHED_ONLY=no PLAN=''
+CONFIG='' SYSTEMS='' STAGES='' SEARCH='' DATA_ROOT='' OUTPUT='' FINISHED_ONLY=no PLAN=''
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
 TRAINING_STAGES=train
@@ -57,6 +57,7 @@ experiment() { # ARGUMENT...
   load_systems
   SYSTEMS=${SYSTEMS:-$(joined "${DEFAULT_SYSTEMS[@]}")}
   [[ $SYSTEMS != all ]] || SYSTEMS=$(joined "${ALL_SYSTEMS[@]}")
+  [[ -z $SEARCH ]] || add_grid
   check_lists
   check_folders DATA_ROOT
   check_output
@@ -127,6 +128,11 @@ note_report() { [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"; }
 
 has_stage() { is_among "$1" "${STAGE_LIST[@]}"; }
 
+leave_out_stage() { # STAGE
+  local place
+  for place in "${!STAGE_LIST[@]}"; do [[ ${STAGE_LIST[place]} != "$1" ]] || unset "STAGE_LIST[place]"; done
+}
+
 check_recipe() { :; } # what a recipe has to check besides
 check_comet() { :; }  # of recipes that translate
 
@@ -192,6 +198,54 @@ evaluated() { # ID OPTION...
   EVALUATION[$1]=${options[*]@Q}
 }
 
+# --search: in place of every system that is asked for, one for each point of a grid of options of fairseq-train. SYSTEM with
+# --lr 1e-4 --dropout 0.1 is called SYSTEM~lr~1e-4~dropout~0.1.
+add_grid() {
+  local rest=$SEARCH: dimension values value point points=('') longer system
+  while [[ -n $rest ]]; do
+    dimension=${rest%%:*} rest=${rest#*:}
+    [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
+    split_list --search "${dimension#*=}" values
+    longer=()
+    for point in "${points[@]}"; do
+      for value in "${values[@]}"; do longer+=("$point~${dimension%%=*}~$value"); done
+    done
+    points=("${longer[@]}")
+  done
+  split_list --systems "$SYSTEMS" SYSTEM_IDS
+  SYSTEMS=''
+  for system in "${SYSTEM_IDS[@]}"; do
+    one_of --systems "$system" "${ALL_SYSTEMS[@]}"
+    for point in "${points[@]}"; do
+      add_point "$system" "$point"
+      SYSTEMS+=${SYSTEMS:+,}$system$point
+    done
+  done
+}
+
+add_point() { # SYSTEM POINT
+  local OPTIONS option rest=${2#\~}~ name=${TABLE_NAME[$1]:-$1}
+  set_training_options "$1"
+  while [[ -n $rest ]]; do
+    option=${rest%%\~*} rest=${rest#*\~}
+    OPTIONS+=("--$option" "${rest%%\~*}")
+    name+=", $option ${rest%%\~*}"
+    rest=${rest#*\~}
+  done
+  variant "$1$2" '' "$name" "${OPTIONS[@]}"
+  EVALUATION[$1$2]=${EVALUATION[$1]}
+}
+
+# The table of the points: what --search found in validation.
+compare_points() {
+  local folders=()
+  [[ -n $SEARCH && ${#SYSTEM_IDS[@]} -gt 0 ]] || return 0
+  for_each_model add_searched
+  run python -m fairseq_ext search-table "${folders[@]}" --output "$OUTPUT/search"
+}
+
+add_searched() { folders+=("$OUTPUT/models/$(model_name "$@")"); } # SYSTEM SEED
+
 # Fill OPTIONS, those of the training of a system, or of its evaluation.
 set_training_options() { eval "OPTIONS=(${TRAINING[$1]})"; }   # SYSTEM
 set_evaluation_options() { eval "OPTIONS=(${EVALUATION[$1]})"; } # SYSTEM
@@ -254,6 +308,7 @@ train_systems() { # COMMAND
     done
   done
   finish_jobs trainings
+  compare_points
 }
 
 need_data() { [[ -d $DATA ]] || die "$DATA: no such folder; run the stage prepare first"; }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders share: pairs with English, test sets of retrieval, comparisons. Sourced.
 
-TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT=''
+TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT='' COMPARED='' COMPARED_ENCODERS=()
 LANGUAGE_GROUPS=ems # for averages: of embeddings/language_groups, or a file of your own, NAME.toml
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at where there is no GPU
@@ -119,6 +119,28 @@ retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
   [[ $groups == *.toml ]] || groups=$ROOT/embeddings/language_groups/$groups.toml
   run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$groups" --output "$1"
+}
+
+# Further encoders, NAME=FOLDER, as they are.
+evaluate_compared() {
+  local given
+  for given in "${COMPARED_ENCODERS[@]}"; do
+    retrieve_everywhere "$OUTPUT/compared/${given%%=*}" --model "${given#*=}" --encoder-name "${given%%=*}" "${DEVICE[@]}"
+  done
+}
+
+add_compared() {
+  local given FURTHER_RESULTS=()
+  for given in "${COMPARED_ENCODERS[@]}"; do add_results "$OUTPUT/compared/${given%%=*}" evaluate; done
+}
+
+check_compared() {
+  local given
+  [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_ENCODERS
+  for given in "${COMPARED_ENCODERS[@]}"; do
+    [[ $given == ?*=?* && ${given%%=*} != */* ]] || die "--compared: found '$given', expected NAME=FOLDER"
+    [[ $DRY_RUN == yes || -d ${given#*=} ]] || die "--compared: ${given#*=}: no such folder"
+  done
 }
 
 # --- results -------------------------------------------------------------------------------------------------------

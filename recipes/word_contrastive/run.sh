@@ -38,7 +38,7 @@ file has the paper's numbers.
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then
                       those of all systems
   --out-of-domain DIR bitexts of the same pairs that fast_align is trained on, too (5.2.1)
-$(help_of experiment comet training force plan all)
+$(help_of search experiment comet training force plan all)
 
 Example: bash recipes/word_contrastive/run.sh --config multi30k --systems mlsc,mlsc+w2w --seeds 1,10 --jobs 2
 END

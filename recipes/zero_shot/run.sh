@@ -40,7 +40,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       in encoder layers); or 'all' (default: $(list_systems))
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
-$(help_of experiment comet training force plan)
+$(help_of search experiment comet training force plan)
   --probes LIST       some of ${ALL_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)

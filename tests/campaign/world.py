@@ -27,6 +27,7 @@ WORDS = {
     "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
     "data_prep position-changes": "--input {w}/parsed",
     "data_prep subword": "--input {w}/tok --output {o} --merges 30 --workers 1",
+    "data_prep phrasebook-tasks": "--input {w}/raw --train-lines 1 --output {o}",
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
     "data_prep structures": "--input {w}/parsed --tokenized {w}/tok --subword {w}/sub --data {w}/data",
     "data_prep align": "--input {w}/tok --output {o} --workers 1",
@@ -38,6 +39,7 @@ WORDS = {
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext run-training": "--output {o} --data {w}/data -- sh {w}/trainer.sh {o} {w} fairseq-train",
+    "fairseq_ext search-table": "{w}/training --output {o}",
     "fairseq_ext finished-trainings": "{w}",
     "fairseq_ext checkpoints": "{w}/training",
     "fairseq_ext dry-run": "",
@@ -141,7 +143,8 @@ def make_world(world: Path) -> None:
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
-    (world / "trainer.sh").write_text("cp $2/model.pt $1/checkpoint_best.pt\n")
+    validated = "echo '| INFO | valid | epoch 001 | loss 5.1 | num_updates 10'\n"
+    (world / "trainer.sh").write_text(f"{validated}cp $2/model.pt $1/checkpoint_best.pt\n")
     training = WORDS["fairseq_ext run-training"].replace("{o}", "{w}/training")
     _run(f"fairseq_ext run-training {training}", world)
     _run("data_prep align --input {w}/tok --output {w}/linked --workers 1", world)

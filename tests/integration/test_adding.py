@@ -31,14 +31,15 @@ FOLDERS = (
 FILES = {
     # a loss: the mean squared state on top of the encoder
     "fairseq_ext/losses/small.py": '''
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
+from fairseq_ext.options import option
 
 
 @dataclass
 class SmallStatesOptions:
-    weight: float = field(default=0.1, metadata={"help": "of the loss"})
+    weight: float = option("of the loss", 0.1)
 
 
 class SmallStates(WeightedLoss):

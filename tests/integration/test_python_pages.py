@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from command_line.dispatch import run
+from eval.__main__ import COMMANDS
 from tests.documented_commands import ROOT
 
 pytestmark = pytest.mark.slow
@@ -16,6 +18,8 @@ def test_probing_from_python(tmp_path, monkeypatch, data, trained):
     (tmp_path / "pre").symlink_to(trained)
     (tmp_path / "DATA").symlink_to(data)
     monkeypatch.chdir(tmp_path)
+    (shell,) = re.findall(r"^```\n(python -m eval .*)\n```", PAGE, flags=re.M)
+    assert run("eval", "", COMMANDS, shell.split()[3:]) == 0
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.M | re.S))
     names: dict = {}
     exec(compile(code, "docs/probing_from_python.md", "exec"), names)

@@ -114,6 +114,15 @@ def test_few_sentences_may_be_read_as_long_as_many():
     assert [path.parent.name for path in plotted.retrieval] == ["de-en-seed1", "size-1000-seed1"]
 
 
+@pytest.mark.parametrize("config", CONFIGS)
+def test_checkpoints_are_chosen_by_what_is_tested(config):
+    """Normalized BERT-score (2.2); negatives are of any length."""
+    for args in trainings(config).values():
+        chosen_by = str(args.eval_retrieval_similarity), args.eval_retrieval_normalization
+        assert chosen_by == ("bert-score", 0.75)
+        assert args.global_ranking_normalization == 0.75 and args.random_batches
+
+
 def test_the_ablation_differs_in_what_it_is_called_after_and_is_chosen_by_what_it_trains():
     found = trainings("l10n", "--systems", "de-en," + ",".join(ABLATION))
     whole = vars(found["de-en"])

@@ -70,7 +70,7 @@ def test_alignment_has_the_hyperparameters_of_3_3_and_the_rows_of_table_5():
         assert (args.first_pairs, args.min_tokens, args.max_pair_tokens) == (first, 10, 128)
         assert (args.lr, args.weight_decay, args.batch_size) == ([3e-5], 0.01, 128)
         assert (args.optimizer, args.lr_scheduler, args.pooling) == ("adam", "polynomial_decay", "cls")
-        assert args.random_sides and args.pretrained_encoder == "mbert"
+        assert args.random_sides and args.random_batches and args.pretrained_encoder == "mbert"
         assert args.max_update == int(args.total_num_update) == pytest.approx(pairs / 128, rel=0.01)
         assert args.warmup_updates == args.max_update // 10
         losses = set(args.losses.split(","))

@@ -137,6 +137,7 @@ def test_the_small_configuration():
     assert (args.encoder_layers, args.encoder_embed_dim, args.max_epoch) == (4, 192, 2)
     assert args.best_checkpoint_metric == "retrieval" and args.maximize_best_checkpoint_metric
     assert args.eval_retrieval and args.max_source_positions == 120
+    assert args.random_batches  # the contrast is between the sentences of a batch
 
 
 def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):

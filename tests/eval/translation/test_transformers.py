@@ -273,14 +273,14 @@ def refused(root, tmp_path, command):
         ("nllb", "--directions de-xx", "no test set of de-xx"),
         ("opus-mt", "--directions de-en", "language 'de': not known to"),
         ("t5", "--directions de-en", "language 'de': not known to"),
-        ("opus-mt", "--source-prefix x", "--source-prefix: of T5, not of MarianTokenizer"),
+        ("opus-mt", "--source-prefix x", "--source-prefix: needs a T5, found MarianTokenizer"),
         (
             "t5",
             "--source-prefix {text}",
             "--source-prefix: has the field {text}; expected {source}, {target}",
         ),
-        ("nllb", "--language-contrast", "--language-contrast: of checkpoints of fairseq"),
-        ("nllb", "--score-without-tag", "--score-without-tag: of checkpoints of fairseq"),
+        ("nllb", "--language-contrast", "--language-contrast: needs a checkpoint of fairseq"),
+        ("nllb", "--score-without-tag", "--score-without-tag: needs a checkpoint of fairseq"),
         ("nllb", "--pivot xx --supervised de-en", "language 'xx': not known to"),
         ("nllb", "--pivot en", "no test set for all directions through en"),
     ],
@@ -403,4 +403,4 @@ def test_any_source_of_a_group(tmp_path):
 def test_only_folders_of_transformers_have_their_options(tmp_path, command):
     words = ("translate", "--checkpoint", tmp_path / "x.pt", "--data", tmp_path, "--output", tmp_path / "o")
     found = command(*words, "--supervised", "de-en")
-    assert found.status == 2 and "--supervised: of a folder of transformers, not of --checkpoint" in found.err
+    assert found.status == 2 and "--supervised: needs a folder of transformers" in found.err
