@@ -41,7 +41,7 @@ class TransformersEncoder(TokenEncoder):
         self.device = options.device()
         self.width = model.config.hidden_size
         self.longest = min(tokenizer.model_max_length, longest_of(model))
-        self.size = size_of_transformers(model)
+        self.size = size_of_transformers(model, None if self.layer == AVERAGE else self.layer)
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
         self.codes = source_codes(tokenizer)
 

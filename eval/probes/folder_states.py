@@ -28,7 +28,7 @@ from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from eval.probes.parallel_lines import say_skipped, with_words
-from eval.probes.store import KIND, SIDES, store_files, write_index
+from eval.probes.store import KIND, SIDES, TRAINING_SPLIT, choose_layers, store_files, write_index
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS
 from eval.translation.search_options import DecodingOptions
@@ -151,7 +151,6 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     if stamp.is_current(force):
         return
     from eval.probes.readers import load_reader
-    from eval.probes.states import choose_layers
 
     started = time.monotonic()
     reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
@@ -200,8 +199,6 @@ def _lines_of(
 
 
 def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-    from eval.probes.states import TRAINING_SPLIT
-
     wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
     if wanted not in SETS:
         directions = parse_directions(wanted, "--directions")

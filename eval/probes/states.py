@@ -25,13 +25,19 @@ from command_line.option_classes import add_options, force_switch, from_argument
 from data_prep.formats.directions import directions_or, format_direction
 from data_prep.formats.preparation import raw_text_path
 from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
-from eval.probes.store import KIND, StateStore, store_files, write_index, write_vocabulary
+from eval.probes.store import (
+    KIND,
+    TRAINING_SPLIT,
+    StateStore,
+    choose_layers,
+    store_files,
+    write_index,
+    write_vocabulary,
+)
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel, settings_of
 from eval.translation.search_options import DecodingOptions
 from eval.translation.transformers_model import is_model_folder
-
-TRAINING_SPLIT = "valid"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,28 +204,6 @@ def write_states(job: Extraction, decoder, keys, parts, outputs, output: Path) -
     dictionary = decoder.task.dictionary
     write_vocabulary(output, [dictionary[number] for number in range(len(dictionary))])
     return splits
-
-
-def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
-    """The layers to store per side, from the bottom up: name -> number among those available.
-
-    In a model without a final norm its name stands for the last layer.
-
-    Raises:
-        InputError: the model has no such layer.
-    """
-    names = [name for side in available.values() for name in side]
-    chosen = names if wanted == ["all"] else wanted
-    for side, layers in available.items():  # one list fits systems with and without final norms
-        if (norm := f"{side}-norm") not in layers:
-            chosen = [layers[-1] if name == norm else name for name in chosen]
-    for name in chosen:
-        if name not in names:
-            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
-    return {
-        side: {name: number for number, name in enumerate(layers) if name in chosen}
-        for side, layers in available.items()
-    }
 
 
 def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:

@@ -46,6 +46,7 @@ INDEX, VOCABULARY = "states.json", "vocabulary.txt"
 KIND = "states"
 SIDES = ("encoder", "decoder")
 NO_TOKEN = -1
+TRAINING_SPLIT = "valid"  # on which classifiers are trained
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
@@ -55,6 +56,28 @@ def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, de
         "encoder": [f"L{n}" for n in range(encoder_layers + 1)] + ["encoder-norm"] * encoder_norm,
         "decoder": ["decoder-embedding", *(f"L{n}" for n in range(encoder_layers + 1, last + 1))]
         + ["decoder-norm"] * decoder_norm,
+    }
+
+
+def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
+    """The layers to store per side, from the bottom up: name -> number among those available.
+
+    In a model without a final norm its name stands for the last layer.
+
+    Raises:
+        InputError: the model has no such layer.
+    """
+    names = [name for side in available.values() for name in side]
+    chosen = names if wanted == ["all"] else wanted
+    for side, layers in available.items():  # one list fits systems with and without final norms
+        if (norm := f"{side}-norm") not in layers:
+            chosen = [layers[-1] if name == norm else name for name in chosen]
+    for name in chosen:
+        if name not in names:
+            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
+    return {
+        side: {name: number for number, name in enumerate(layers) if name in chosen}
+        for side, layers in available.items()
     }
 
 

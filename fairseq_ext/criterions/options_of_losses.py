@@ -159,7 +159,12 @@ def build_translation(cfg, task) -> FairseqCriterion:
     """
     sizes = getattr(task, "model_sizes", None)
     if sizes is not None and not sizes.has_decoder:
-        raise InputError(f"--losses {TRANSLATION}: needs a model with a decoder")
+        default = ", the default" if cfg.losses == TRANSLATION else ""
+        others = ", ".join(name for name, loss in LOSSES.items() if not loss.needs_decoder)
+        raise InputError(
+            f"--losses {TRANSLATION}{default}: needs a model with a decoder; an encoder alone learns by some"
+            f" of {others}"
+        )
     if not cfg.translation_weight >= 0:
         raise InputError(f"--translation-weight {cfg.translation_weight}: expected a number, 0 or above")
     fused = cfg.fused_vocabulary_loss

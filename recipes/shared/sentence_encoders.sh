@@ -48,7 +48,7 @@ set_test_texts() {
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
   if [[ -n $BUCC ]]; then # in a folder per pair, or all in one
-    mapfile -t further < <(compgen -G "$BUCC/*.[a-z][a-z]" | sort && compgen -G "$BUCC/*/*.[a-z][a-z]" | sort)
+    mapfile -t further < <({ compgen -G "$BUCC/*.[a-z][a-z]" || true; compgen -G "$BUCC/*/*.[a-z][a-z]" || true; } | sort)
     [[ $DRY_RUN == yes || ${#further[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
     TEST_TEXTS+=("${further[@]}")
   fi

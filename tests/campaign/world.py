@@ -37,6 +37,9 @@ WORDS = {
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
+    "eval human-sheet": "{w}/out {w}/other --direction de-en --output {o}",
+    "eval human-scores": "{w}/sheet/ratings.csv --key {w}/sheet/key.csv --output {o}",
+    "eval examples": "{w}/out {w}/other --direction de-en --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext run-training": "--output {o} --data {w}/data -- sh {w}/trainer.sh {o} {w} fairseq-train",
     "fairseq_ext search-table": "{w}/training --output {o}",
@@ -142,6 +145,8 @@ def make_world(world: Path) -> None:
     _write_fine_tuned(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
+    _run("eval human-sheet {w}/out {w}/other --direction de-en --lines 1 --output {w}/sheet", world)
+    (world / "sheet/ratings.csv").write_text("item,adequacy,fluency\n1,4,5\n2,3,3\n")
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
     validated = "echo '| INFO | valid | epoch 001 | loss 5.1 | num_updates 10'\n"
     (world / "trainer.sh").write_text(f"{validated}cp $2/model.pt $1/checkpoint_best.pt\n")

@@ -73,7 +73,7 @@ def paths(files) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of paper, or a file"),
+        ([], "--config: expected one of paper,phrasebook, or a file"),
         (["--config", "paper"], "--encoders: expected NAME=FOLDER,... with names of "),
         (arguments(encoders="mbert"), "--encoders: found 'mbert', expected NAME=FOLDER"),
         (

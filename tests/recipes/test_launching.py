@@ -310,7 +310,7 @@ while [[ -e $folder/../wait && $(wc -l < "$CALLS") -lt $(< "$folder/../wait") ]]
 )
 PYTHON = f"""#!/bin/bash
 [[ $1 != -c ]] || {{ echo "${{COUNTED_GPUS:-4}}" && exit; }}
-[[ $3 != fairseq_ext ]] || exec {sys.executable} "$@"
+[[ $2 != fairseq_ext ]] || exec {sys.executable} "$@"
 echo "python $*" >> "$CALLS"
 [[ $* != *" probe "* ]] || mkdir -p "${{*: -1}}"
 """

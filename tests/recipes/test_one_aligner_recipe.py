@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import sys
 from argparse import Namespace
 
 import pytest
@@ -312,7 +313,8 @@ def report(tmp_path):
     """Runs the report of some systems below `tmp_path/out`, with programs that only show their command."""
     (tmp_path / "mlm").mkdir()
     (tmp_path / "mlm/config.json").write_text('{"num_hidden_layers": 4}')
-    write_program(tmp_path / "bin/python", '#!/bin/sh\necho "$@"\n')
+    python = f'#!/bin/sh\n[ "$3" != layers ] || exec {sys.executable} "$@"\necho "$@"\n'
+    write_program(tmp_path / "bin/python", python)
     write_program(tmp_path / "bin/fairseq-train", "#!/bin/sh\n")
     environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     options = ("--config", "l10n", "--encoder", str(tmp_path / "mlm"), "--stages", "report")

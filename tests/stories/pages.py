@@ -26,6 +26,7 @@ def recipe(name: str, config: str, options: str) -> str:
 def for_example(folder: Path) -> None:
     materials.write_tatoeba(folder)
     write_nllb(folder / "models/nllb-200")
+    materials.write_iwslt14(folder)
 
 
 def for_own_text(folder: Path) -> None:
@@ -110,7 +111,12 @@ STORIES = {
             ("docs/translating.md", ""),
             ("docs/zero_shot_options.md", ""),
         ),
-        ("example/encoder/checkpoint_best.pt", "example/rescored/translate.json"),
+        (
+            "example/encoder/checkpoint_best.pt",
+            "example/rescored/translate.json",
+            "example/of_nllb_fast/scores.json",
+            "example/of_iwslt14/translate.json",
+        ),
         for_example,
         small=(
             (r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),

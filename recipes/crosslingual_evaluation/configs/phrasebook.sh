@@ -4,13 +4,13 @@
 CORPUS=phrasebook
 CORPUS_OPTIONS=(--train-lines 2000 --valid-lines 400 --test-lines 100)
 LANGUAGES=(de en es)
-MADE_ENCODER=(--layers 2 --width 64 --heads 4 --inner-width 128 --vocabulary-size 2000 --batch-tokens 2048 --updates 300
-  --warmup-updates 50 --learning-rate 2e-3 --save-updates 100 --valid-lines 50)
-MADE_UPDATES=(100 200 300)
+MADE_ENCODER=(--layers 2 --width 64 --heads 4 --inner-width 128 --vocabulary-size 2000 --batch-tokens 2048 --updates 120
+  --warmup-updates 30 --learning-rate 2e-3 --save-updates 40 --valid-lines 50)
+MADE_UPDATES=(40 80 120)
 #       name       layer rate  calibration
-encoder update-100 1     1e-3  --sts-epochs 1 --batch-size 32
-encoder update-200 1     1e-3  --sts-epochs 1 --batch-size 32
-encoder update-300 1     1e-3  --sts-epochs 1 --batch-size 32
+encoder update-40  1     1e-3  --sts-epochs 1 --batch-size 32
+encoder update-80  1     1e-3  --sts-epochs 1 --batch-size 32
+encoder update-120 1     1e-3  --sts-epochs 1 --batch-size 32
 SEEDS=1
 XNLI_LANGUAGES=(en de es)
 GAP_SOURCE=de

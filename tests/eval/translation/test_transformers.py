@@ -144,7 +144,7 @@ def test_scores_are_mean_log_probabilities(root, kind, beam):
     sentences = [translator.sentences(line, ("en", "de"), "")[0] for line in lines]
     for sentence, candidates in zip(sentences, found, strict=True):
         assert candidates == sorted(candidates, key=lambda one: -one.score)
-        row = translator._row(sentence)
+        row = translator.row(sentence)
         forced = translator.marks(("en", "de")).forced
         ids, score = translator._search.n_best([row], forced, 1, with_scores=True)[0][0]
         ids = [ids[0], *(number for number in ids[1:] if number != tokenizer.pad_token_id)]
