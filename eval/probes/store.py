@@ -4,6 +4,7 @@
     part = store.encoder("test", "de-fr")           # or store.decoder(…)
     part.states("L3")                               # memory-mapped, tokens x C
     part.mean_pooled("L6")                          # sentences x C
+    part.pieces                                     # a text per token
 
 Layers are named as in Figure 8.2 of the thesis, encoder and decoder counted through. Of N encoder and M
 decoder layers:
@@ -19,11 +20,12 @@ decoder layers:
 
 On disk are parts, one per side (encoder or decoder) and direction, of three files each: `NAME.states.npy`
 (layers x tokens x C), `NAME.tokens.npy`, `NAME.offsets.npy`; directions whose encoder inputs are the same
-share one. states.json is the index and is written last; its "encoder_output" names the layer that the decoder
-attends to (through the interlingua of models that have one), stored or not.
+share one. vocabulary.txt has the text of every token id, one a line. states.json is the index and is written
+last; its "encoder_output" names the layer that the decoder attends to (through the interlingua of models that
+have one), stored or not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,14 +34,15 @@ import numpy as np
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.lines import read_lines
 from command_line.names_in_records import plain_name
-from command_line.outputs import write_json
+from command_line.outputs import write_json, write_text
 from command_line.records import field
 from data_prep.formats.directions import Direction
 from data_prep.formats.vectors import load_array
 from eval.results.files import FORMAT, read_result, split_direction
 
-INDEX = "states.json"
+INDEX, VOCABULARY = "states.json", "vocabulary.txt"
 KIND = "states"
 SIDES = ("encoder", "decoder")
 NO_TOKEN = -1
@@ -92,6 +95,22 @@ class StatePart:
     layers: list[str]
     tag_ids: list[int]
     eos: int
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text of the token of each state.
+
+        Raises:
+            InputError: the store has no vocabulary, or one without such a token.
+        """
+        path = self.path.parent / VOCABULARY
+        vocabulary = list(read_lines(path))
+        if len(vocabulary) <= self.tokens.max():
+            raise InputError(
+                f"{path}: {len(vocabulary)} lines, but {self.path.name} has the token {self.tokens.max()};"
+                " expected the text of every token"
+            )
+        return [vocabulary[token] for token in self.tokens]
 
     @cached_property
     def all_states(self) -> np.ndarray:
@@ -326,8 +345,14 @@ class StateStore:
 
 def store_files(folder) -> list[Path]:
     """The files of an extraction, the index first."""
-    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
+    patterns = (INDEX, VOCABULARY, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
     return [path for pattern in patterns for path in sorted(Path(folder).glob(pattern))]
+
+
+def write_vocabulary(folder, pieces: Iterable[str]) -> None:
+    """Write the text of every token id, from 0; line ends in it become spaces."""
+    lines = (" ".join(piece.splitlines()) for piece in pieces)
+    write_text(Path(folder) / VOCABULARY, "".join(f"{line}\n" for line in lines))
 
 
 def write_index(folder, record: dict) -> None:

@@ -94,4 +94,4 @@ def curves(
     name = slug("retrieval_layers", retrieved.dataset, group or "all")
     caption = f"P@1 of encoders that read one layer, {retrieved.label(group)}."
     numbers = table_of_means(name, caption, ["Layer", *titles], rows)
-    return Figure(name, caption, lines(layers, panels, "P@1 (%)"), numbers)
+    return Figure(name, caption, lines(layers, panels, "P@1 (%)", x_title="layer"), numbers)

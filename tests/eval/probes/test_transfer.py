@@ -102,7 +102,7 @@ def finetuned(tmp_path):
         run["variant"] = f", {setting(run['train_languages'], list(languages), run['code_switching'])}"
         folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
         measured = Measured(about={"encoder": {"name": name}})
-        measured.lines = {f"accuracy/{language}": scores for language, scores in dict(lines).items()}
+        measured.arrays = {f"accuracy/{language}": scores for language, scores in dict(lines).items()}
         rows = [
             numbers({"accuracy": value} | dict(baselines), direction=language)
             for language, value in languages.items()
