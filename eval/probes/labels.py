@@ -107,7 +107,8 @@ class LabelFile:
 
     @classmethod
     def read(cls, path: Path, known: Mapping[str, Collection[Direction]], train_split: str) -> "LabelFile":
-        """
+        """The labels of a file.
+
         Args:
             known: set -> directions that have states.
             train_split: whose labels are the classes.

@@ -54,7 +54,8 @@ class Answers:
 
     @classmethod
     def of(cls, answers: Tensor, gold: np.ndarray, part: StatePart, tokens: str, classes: int) -> "Answers":
-        """
+        """The answers of the classifiers of all layers and seeds to the tokens of a part, counted.
+
         Args:
             answers: L x S x T.
             gold: T.
