@@ -28,7 +28,15 @@ from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from eval.probes.parallel_lines import say_skipped, with_words
-from eval.probes.store import KIND, SIDES, TRAINING_SPLIT, choose_layers, store_files, write_index
+from eval.probes.store import (
+    KIND,
+    SIDES,
+    TRAINING_SPLIT,
+    choose_layers,
+    store_files,
+    write_index,
+    write_vocabulary,
+)
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS
 from eval.translation.search_options import DecodingOptions
@@ -165,6 +173,8 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     directions = [each for each, _ in work]
     splits = _name_parts(directions, reader.has_decoder)
     _store(job, reader, layers, directions, output)
+    last = max(max(row) for each in directions for part in each.parts for row in part.rows)
+    write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
     write_index(output, {
         **_described(job, reader, output),
         "supervised": sorted({one.name for one in directions if _is_supervised(job, one.direction)}),

@@ -130,6 +130,7 @@ def test_states_of_encoders_and_causal_models_are_the_librarys(tmp_path, extract
         "test", ("de", "fr"), "encoder"
     )
     part = store.encoder("test", "de-en")
+    assert part.pieces[:3] == ["[CLS]", *TEXTS["de"][0].split()[:2]]
     for number in range(len(part)):
         tokens, states = sentence(part, number)
         with torch.no_grad():
@@ -174,6 +175,7 @@ def test_references_in_place_of_the_models_output(tmp_path, extract):
         from transformers import AutoTokenizer
 
         tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert store.decoder("test", "de-en").pieces[:2] == ["</s>", "eng_Latn"]
     tokens, _ = sentence(store.decoder("test", "de-en"), 0)
     assert tokens[1:] == [
         tokenizer.convert_tokens_to_ids("eng_Latn"),
