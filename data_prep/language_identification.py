@@ -58,8 +58,8 @@ def labels_of(path: Path) -> frozenset[str]:
         with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             (magic,) = struct.unpack_from("<i", content)
             (count,) = struct.unpack_from("<i", content, NUMBER_OF_LABELS)
-            found = itertools.islice(re.finditer(rb"__label__([\w-]+)\0", content), max(count, 0))
-            labels = frozenset(match[1].decode() for match in found)
+            matches = itertools.islice(re.finditer(rb"__label__([\w-]+)\0", content), max(count, 0))
+            labels = frozenset(match[1].decode() for match in matches)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}, expected a fastText model") from None
     except (ValueError, struct.error):  # an empty file, a short one
@@ -93,7 +93,7 @@ def label_in(code: str, labels: Set[str]) -> str | None:
         lambda label: same_language(primary_subtag(label), primary_subtag(code)),
         lambda label: in_its_script[label].subtag == language.macrolanguage,
     )
-    return next((min(found) for is_it in ways if (found := list(filter(is_it, in_its_script)))), None)
+    return next((min(fitting) for is_it in ways if (fitting := list(filter(is_it, in_its_script)))), None)
 
 
 def _with_script(label: str, script: str | None) -> Language | None:

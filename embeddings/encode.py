@@ -127,7 +127,9 @@ def check_text_options(job: Encoding) -> None:
         if value:
             raise InputError(f"--{name.replace('_', '-')}: belongs to --data, which is not given")
     if job.token_states and job.dtype not in FLOATS:
-        raise InputError(f"--token-states: --dtype {job.dtype} is of vectors; expected {' or '.join(FLOATS)}")
+        raise InputError(
+            f"--token-states: --dtype {job.dtype} is for vectors; expected {' or '.join(FLOATS)}"
+        )
 
 
 def encode_texts(job: Encoding) -> None:

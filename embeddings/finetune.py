@@ -118,7 +118,7 @@ def measure(job: Finetuning, folder: Path, tests: list) -> Measured:
     for language, of_language in scores.items():
         baselines = training.what.baselines(examples[language], learned_from["classes"])
         rows += numbers(of_language.values | baselines, direction=language, part=training.task)
-        measured.lines |= {
+        measured.arrays |= {
             name_of_lines(measure, language): by_example.astype(np.float32)
             for measure, by_example in of_language.by_example.items()
         }

@@ -1,7 +1,9 @@
 """A trained model with the task that it needs for inference: ours, and those of stock fairseq."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
@@ -54,6 +56,13 @@ class LoadedModel:
             self.teacher,
         )
         return record | ({"name": name} if name else {})
+
+    def untrained(self, seed: int) -> "LoadedModel":
+        """The model with weights as before its training, drawn anew."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = self.task.build_model(self.state["cfg"]["model"], from_checkpoint=True)
+        return replace(self, model=model.eval())
 
 
 def load_for_inference(
@@ -140,7 +149,7 @@ def _task_of(options, path, translates: bool) -> tuple[type, type]:
         return MultilingualNmtConfig, MultilingualNmtTask
     if translates:
         raise InputError(
-            f"{path}: of the task {SENTENCES!r}, a sentence encoder, which does not translate; expected a "
+            f"{path}: has the task {SENTENCES!r}: a sentence encoder, which does not translate; expected a "
             f"model of {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
         )
     return SentenceEmbeddingConfig, SentenceEmbeddingTask

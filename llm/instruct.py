@@ -41,11 +41,12 @@ from data_prep.languages import is_english, is_unspaced
 from data_prep.step_folder import StepFolder
 from llm.instructions.folder import INDEX, STEP, InstructionFolder, encode, file_name
 from llm.instructions.language_names import language_names
-from llm.instructions.sentence_pair import SentencePair, Side
+from llm.instructions.sentence_pair import SentencePair, Side, phrases_by_length
 from llm.instructions.tasks import TASKS
 from llm.instructions.word_pairs import LONGEST, Characters, is_word, phrase_pairs, word_places
 
 LINES = 1_000  # of a task of a worker
+OTHERS, OWN = "other-sentences", "same-sentence"  # where wrong phrases of revise are from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,12 @@ class InstructionJob:
         metavar="LANG,…",
     )
     longest_phrase: int = option("words of an aligned phrase", LONGEST)
+    errors: str = option(
+        f"of revise: the wrong phrase is of one of the {LINES:,} lines around, and as long ({OTHERS}), or of"
+        f" the same one, where it then is twice ({OWN})",
+        OTHERS,
+        choices=(OTHERS, OWN),
+    )
     seed: int = option("of what is drawn: pairs, answers, errors, hints", 1, type=options.seed)
     workers: int = workers_option()
     force: bool = force_switch()
@@ -236,10 +243,16 @@ def instructions_of_block(
 ) -> tuple[int, dict[str, list[str]]]:
     """How many lines a block has, and task -> lines of its file. Runs in a worker process."""
     made: dict[str, list[str]] = {}
-    for number, sides in read_sides(job, bitext, names, block):
+    numbered = list(read_sides(job, bitext, names, block))
+    elsewhere: dict[str, dict[int, list[str]]] = {language: {} for language in bitext.languages}
+    if job.errors == OTHERS:
+        for side, language in enumerate(bitext.languages):
+            elsewhere[language] = phrases_by_length(sides[side] for _, sides in numbered)
+    for number, sides in numbered:
         by_language = dict(zip(bitext.languages, sides, strict=True))
         for direction in job.chosen(bitext):
-            pair = SentencePair(*(by_language[language] for language in direction))
+            source, target = direction
+            pair = SentencePair(by_language[source], by_language[target], elsewhere[target])
             name = format_direction(direction)
             for task in job.tasks_of(direction):
                 chance = random.Random(f"{job.seed} {bitext.split} {bitext.pair} {number} {name} {task}")

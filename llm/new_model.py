@@ -103,7 +103,10 @@ def learn_tokenizer(lines: Iterator[str], size: int):
     )
     tokenizer.train_from_iterator(lines, trainer)
     names = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), SPECIAL, strict=True))
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="left", **names)
+    read = ["input_ids", "attention_mask"]  # BLOOM's `generate` refuses types of tokens
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, padding_side="left", model_input_names=read, **names
+    )
 
 
 def random_model(job: NewModel, vocabulary: int):

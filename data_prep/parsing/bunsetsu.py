@@ -29,5 +29,7 @@ class BunsetsuJob(ParsingJob):
 
 def main(job: BunsetsuJob) -> None:
     if job.model and job.parser != "ginza":
-        raise InputError(f"--model {job.model}: of GiNZA, and --parser is {job.parser}; leave it out")
+        raise InputError(
+            f"--model {job.model}: only --parser ginza reads a model, not {job.parser}; leave it out"
+        )
     run(job, BUNSETSU)

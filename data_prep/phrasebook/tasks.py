@@ -6,7 +6,7 @@ lines of the validation and the test set say the same in every language, and so 
     xnli/         XNLI and MultiNLI: a line entails its phrase; it contradicts a line with the same phrase and
                   another value; a line with another phrase is neutral
     snli/         the same as snli_1.0_train.jsonl
-    sts/          pairs rated 5 (the same line), 2.5 (the same phrase), 0 (another one): STS.LANG.tsv
+    sts/          pairs rated 5 (the same line), 2.5 (the same phrase), 0 (another): STS.LANG.tsv, train.csv
     mlqa/         MLQA and SQuAD: the phrase is the question, the value is the answer
     wikiann/      the words of values are names
     wmt20/        validation text with English

@@ -9,7 +9,7 @@ import pandas as pd
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.measurements import Measurements
+from eval.measurements import measured_by
 from eval.results.labels import PLACEMENT, differing_axis
 from eval.results.result_set import RETRIEVAL, ResultSet
 from eval.results.systems import MeanStd, Run, System
@@ -41,9 +41,8 @@ class Comparisons:
                 and measure, so that their marks would belong to two families of tests.
         """
         families: dict[tuple, Path] = {}
-        systems = results.probed(KIND)
-        measured = Measurements.of(systems, allow_unlike=True)
-        runs = [run for system in systems for run in system.runs]
+        measured = measured_by(results, KIND, True)
+        runs = [run for system in measured.systems for run in system.runs]
         for run in runs:
             family = run.dataset, run.record["measure"]
             if families.setdefault(family, run.path) != run.path:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import Measured, numbers, read_lines_of
+from command_line.measurements import Measured, numbers, read_arrays
 from embeddings.finetuning.settings import is_translate_train_all, is_zero_shot, name_of_lines
 from eval.measurements import Measurements
 from eval.results.systems import Run, System
@@ -110,8 +110,8 @@ class FineTuned:
         """The scores of examples of every run, by name."""
         names = [name_of_lines(self.measure, language) for language in self.tested]
         return [
-            read_lines_of(run.path.with_suffix(".npz"), names, run.file["lines_sha256"])
-            if "lines_sha256" in run.file
+            read_arrays(run.path.with_suffix(".npz"), names, run.file["arrays_sha256"])
+            if "arrays_sha256" in run.file
             else {}
             for run in self.system.runs
         ]

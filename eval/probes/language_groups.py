@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from embeddings.groups import groups_file, read_groups
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_file, split_direction
 from eval.results.scores import SCORES, Scores
 
@@ -24,35 +23,20 @@ KIND = "language-groups"
 SHOWN = ("bleu", "chrf", "comet", "off_target")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        scores: scored folders.
-        groups: file of groups, or the name of one of the project's.
-    """
-
-    scores: list[Path]
-    groups: Path
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument("scores", nargs="+", type=types.path, metavar="OUT", help="scored folders")
-    parser.add_argument(
-        "--groups",
-        required=True,
-        type=types.path,
-        metavar="FILE",
-        help='groups of languages, in TOML: seen = ["ar", "fr", "zh"]',
+    scores: list[Path] = positional("scored folders", nargs="+", metavar="OUT")
+    groups: Path = option(
+        'groups of languages, in TOML: seen = ["ar", "fr", "zh"]', required=True, metavar="FILE"
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     inputs = [*(result_file(path, SCORES) for path in options.scores), groups_file(options.groups)]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:

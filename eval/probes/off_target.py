@@ -12,48 +12,36 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
 from command_line.progress import progress
 from data_prep.language_identification import identifier_of
 from eval.probes.identified_languages import Identified
 from eval.probes.word_scripts import script_rows
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import split_direction
 from eval.results.scores import Translation
-from eval.scoring.off_target import add_identifier_argument, check_identifier, labels_of_languages
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
+from eval.scoring.off_target import IDENTIFIER, check_identifier, labels_of_languages
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
 
 KIND = "off-target"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
-
-    Attributes:
-        worst: lines to list per direction.
-        identifier: file of the identifier of languages; None for the packaged one.
-    """
+    """Options of the probe."""
 
     folders: TranslatedFolders
-    worst: int = 5
-    identifier: Path | None = None
+    identifier: Path | None = option(IDENTIFIER, metavar="FILE")
+    worst: int = option("lines to list per direction; 0: none", 5, type=types.natural)
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    add_folder_arguments(parser)
-    add_identifier_argument(parser)
-    parser.add_argument("--worst", type=types.natural, default=5, help="lines to list per direction; 0: none")
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     translated = options.folders.files()
     inputs = [*paths_of(translated), *([options.identifier] if options.identifier else [])]
     for translation, _ in translated:
         check_identifier(options.identifier, translation.languages)
-    publish(KIND, options, inputs, lambda: measure(options, translated), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options, translated), options.written)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

@@ -10,7 +10,7 @@ from eval.results.labels import column_titles, direction_order
 from eval.results.systems import UNKNOWN
 
 KINDS = ("zero-shot", "supervised")
-MOST_COLUMNS = 10  # systems that a table has beside each other
+MOST_COLUMNS = 8  # systems that a table has beside each other
 
 
 def in_order(measured: Measurements) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from eval.reporting.curves import curves_over
 from eval.reporting.directions import direction_heat_map, direction_table, directions, largest
 from eval.reporting.example_tables import example_means, examples
 from eval.reporting.exhibits import Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.grids import grid, heat_map
+from eval.reporting.grids import grid, heat_map, heat_maps
 from eval.reporting.layers import layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
 from eval.reporting.points import points
@@ -100,5 +100,6 @@ VIEWS = {
         examples,
         grid,
         heat_map,
+        heat_maps,
     )
 }

@@ -76,7 +76,7 @@ SCHEMAS = {
     },
     "sentence-retrieval": {
         **ROWS,
-        "lines_sha256": str,
+        "arrays_sha256": str,
         "neighbours": int,
         "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },

@@ -53,12 +53,12 @@ def prepare_encoder(path):
     if not os.path.isfile(settings):
         return  # COMET says what the folder lacks
     import yaml
-    from transformers import AutoConfig
+    from transformers import PretrainedConfig
 
     with open(settings, encoding="utf-8") as stream:
         encoder = yaml.safe_load(stream)["pretrained_model"]
     try:
-        AutoConfig.from_pretrained(encoder)
+        PretrainedConfig.get_config_dict(encoder)  # reads JSON alone
     except OSError as error:
         raise RuntimeError(
             f"{settings}: its encoder {encoder} cannot be read: {error} Fetch it once with a connection."

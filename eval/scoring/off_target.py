@@ -19,6 +19,8 @@ from command_line.errors import InputError
 from data_prep.language_identification import LABELS, NO_LETTERS, LanguageIdentifier, identifier_of
 from data_prep.languages import display_name, find_language, subtag
 
+IDENTIFIER = "fastText model that identifies languages, such as GlotLID's or OpenLID's; none: lid.176"
+
 
 @dataclass(frozen=True)
 class Intended:
@@ -103,12 +105,7 @@ def by_number(counts: Counter) -> dict[str, int]:
 
 
 def add_identifier_argument(parser) -> None:
-    parser.add_argument(
-        "--identifier",
-        type=types.path,
-        metavar="FILE",
-        help="fastText model that identifies languages, such as GlotLID's or OpenLID's; none: lid.176",
-    )
+    parser.add_argument("--identifier", type=types.path, metavar="FILE", help=IDENTIFIER)
 
 
 def check_identifier(path: Path | None, languages: Iterable[str]) -> None:

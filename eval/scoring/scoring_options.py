@@ -6,13 +6,14 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import add_options
 from command_line.outputs import checksum
 from command_line.workers import add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
 from data_prep.formats.texts import LANGUAGE
 from eval.scoring.comet import BATCH_SIZE, local_checkpoint
 from eval.scoring.off_target import add_identifier_argument
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders
 
 
 def _tokenizers(text: str) -> dict[str, str]:
@@ -117,7 +118,7 @@ class ScoringOptions:
 
 def add_scoring_arguments(parser) -> None:
     """Of `ScoringOptions`."""
-    add_folder_arguments(parser)
+    add_options(parser, TranslatedFolders)
     parser.add_argument(
         "--tokenize",
         type=TOKENIZERS_OF_LANGUAGES,

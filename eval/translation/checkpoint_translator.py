@@ -8,6 +8,7 @@ from command_line.errors import InputError
 from data_prep.formats.directions import Direction, format_direction
 from eval.translation.decoding import sources_of, text_of
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
+from fairseq_ext.data.multilingual_dataset import DirectionData
 
 
 class CheckpointTranslator(Translator):
@@ -62,7 +63,7 @@ class CheckpointTranslator(Translator):
             by_direction.setdefault(sentence.direction, []).append(number)
         order = [number for numbers in by_direction.values() for number in numbers]
         sources = [
-            self._sources(direction, [sentences[number] for number in numbers])
+            self.sources(direction, [sentences[number] for number in numbers])
             for direction, numbers in by_direction.items()
         ]
         for places, batch in self._decoder.n_best(sources, count):
@@ -76,7 +77,8 @@ class CheckpointTranslator(Translator):
                 ],
             )
 
-    def _sources(self, direction: Direction, sentences: Sequence[Sentence]):
+    def sources(self, direction: Direction, sentences: Sequence[Sentence]) -> DirectionData:
+        """As the model reads them, with tags."""
         rows = [np.array([*sentence.ids, self._task.dictionary.eos()]) for sentence in sentences]
         return sources_of(self._task, direction, rows, np.array([len(row) for row in rows]))
 

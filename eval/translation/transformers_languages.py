@@ -181,7 +181,7 @@ def languages_of(tokenizer, config, path, source_prefix: str | None) -> Language
     kind = type(tokenizer).__name__.removesuffix("Fast").removesuffix("Tokenizer")
     is_t5 = config.model_type in T5
     if source_prefix is not None and not is_t5:
-        raise InputError(f"--source-prefix: of T5, not of {kind}Tokenizer in {path}; leave it out")
+        raise InputError(f"--source-prefix: needs a T5, found {kind}Tokenizer in {path}; leave it out")
     if is_t5:
         return _of_t5(tokenizer, config, path, source_prefix)
     if kind == "Marian":

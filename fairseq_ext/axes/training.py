@@ -7,8 +7,8 @@ from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import defaults_of, defaults_of_task, option, plain, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION, OptionsOfLosses
+from fairseq_ext.data.augmentation import AugmentationConfig
 from fairseq_ext.data.noising.tasks import parse_mixtures
-from fairseq_ext.data.remade_sentences import RemadeSentencesConfig
 from fairseq_ext.losses.registry import LOSSES
 
 # --- what a training example is
@@ -52,7 +52,7 @@ EXAMPLE = Axis(
 # --- sentences
 
 _SENTENCE_OPTIONS = (
-    *(field.name for field in fields(RemadeSentencesConfig) if field.name != "word_dictionaries"),  # a path
+    *(field.name for field in fields(AugmentationConfig) if field.name != "word_dictionaries"),  # a path
     "sampling_temperature",  # how often which of them are read
 )
 

@@ -133,8 +133,8 @@ class OptionsGate:
                     return None
                 kind = "architecture" if section == "model" else section
                 raise InputError(
-                    f"{self.path}: of the {kind} {shown(name)}; expected {', '.join(allowed)}: models that"
-                    " this toolkit does not know may run code"
+                    f"{self.path}: has the {kind} {shown(name)}; expected {', '.join(allowed)}: unknown"
+                    " models may run code"
                 )
         return names[0] if names else None
 

@@ -72,7 +72,7 @@ def tags_of(state: dict, path, data) -> dict:
             f" {OURS} --pretrained-checkpoint"
         )
     raise InputError(
-        f"{path}: of the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
+        f"{path}: has the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
     )
 
 

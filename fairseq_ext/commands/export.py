@@ -169,7 +169,7 @@ class Format:
                 f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
             )
             precisions = ", ".join(self.precisions)
-            raise InputError(f"--precision {precision}: of {others}; --to {name} has {precisions}")
+            raise InputError(f"--precision {precision}: needs {others}; --to {name} has {precisions}")
 
 
 ENCODERS, TRANSLATION = "encoder_formats", "translation_formats"

@@ -113,8 +113,8 @@ def fastest(on_cpu: bool) -> str:
 
 
 def of_processor() -> str:
-    known = processor_flags()
-    return "bf16" if "amx_bf16" in known or {"avx512_bf16", "AuthenticAMD"} <= known else "float32"
+    flags = processor_flags()
+    return "bf16" if "amx_bf16" in flags or {"avx512_bf16", "AuthenticAMD"} <= flags else "float32"
 
 
 def of_gpus() -> str:

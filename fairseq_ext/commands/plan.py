@@ -86,41 +86,41 @@ def _estimate(run, vocabulary: int, plan: Plan) -> Estimate:
     import fairseq_ext.plug_ins  # noqa: F401  # registers tasks, models and criterions
 
     parser = fairseq_options.get_training_parser(default_task="multilingual_nmt")
-    args = fairseq_options.parse_args_and_arch(parser, input_args=run.words[1:])
-    words, updates_per_epoch = _sizes(args, run.data, plan)
-    ends = [args.max_update] if args.max_update else []
+    training = fairseq_options.parse_args_and_arch(parser, input_args=run.words[1:])
+    words, updates_per_epoch = _sizes(training, run.data, plan)
+    ends = [training.max_update] if training.max_update else []
     unknown = ""
-    if args.max_epoch and updates_per_epoch is not None:
-        ends.append(args.max_epoch * updates_per_epoch)
+    if training.max_epoch and updates_per_epoch is not None:
+        ends.append(training.max_epoch * updates_per_epoch)
     if not ends:
         unknown = "no end: give --max-update or --max-epoch"
-        if args.max_epoch:
+        if training.max_epoch:
             unknown = f"{run.data}: not prepared yet; run --stages prepare, or set TRAINING_PAIRS"
-    parameters = _parameters(args, run.data, vocabulary)
+    parameters = _parameters(training, run.data, vocabulary)
     if parameters is None:
         unknown = unknown or "size of the model unknown: its encoder or its subwords are not there yet"
-    return Estimate(1, parameters, min(ends, default=None), words, args.patience > 0, unknown)
+    return Estimate(1, parameters, min(ends, default=None), words, training.patience > 0, unknown)
 
 
-def _sizes(args, data: Path, plan: Plan) -> tuple[float, int | None]:
+def _sizes(training, data: Path, plan: Plan) -> tuple[float, int | None]:
     """Words of an update, and updates of an epoch, if the number of pairs of sentences is known."""
-    batches = args.batches_per_update or 1
-    encodes_both = args.task == "sentence_embedding"
+    batches = training.batches_per_update or 1
+    encodes_both = training.task == "sentence_embedding"
     sides = 2 if encodes_both else 1
-    pairs, words = _counted(data, args.train_subset)
+    pairs, words = _counted(data, training.train_subset)
     length = words / pairs if pairs else plan.words_per_sentence
     pairs = pairs or plan.sentence_pairs
-    if pairs is not None and getattr(args, "pair_budget", None):
-        pairs = min(pairs, args.pair_budget)
-    directions = 1 if encodes_both else _directions(args)
-    per_update = batches * (args.batch_size or args.max_tokens / length)
+    if pairs is not None and getattr(training, "pair_budget", None):
+        pairs = min(pairs, training.pair_budget)
+    directions = 1 if encodes_both else _directions(training)
+    per_update = batches * (training.batch_size or training.max_tokens / length)
     updates = None if pairs is None else max(1, round(pairs * directions / per_update))
     return per_update * length * sides, updates
 
 
-def _directions(args) -> float:
+def _directions(training) -> float:
     """How often a training reads each pair of sentences in an epoch."""
-    given = (getattr(args, "lang_pairs", None) or "").split(",")
+    given = (getattr(training, "lang_pairs", None) or "").split(",")
     return len(given) / len({frozenset(pair.split("-")) for pair in given})
 
 
@@ -136,7 +136,7 @@ def _counted(data: Path, split: str) -> tuple[int, float]:
     return sentences // 2, words / 2
 
 
-def _parameters(args, data: Path, vocabulary: int) -> int | None:
+def _parameters(training, data: Path, vocabulary: int) -> int | None:
     """Parameters of the model, which is built without memory; None if its size is unknown.
 
     Args:
@@ -146,28 +146,28 @@ def _parameters(args, data: Path, vocabulary: int) -> int | None:
     from fairseq import tasks
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
-    encoder = getattr(args, "pretrained_encoder", None)
+    encoder = getattr(training, "pretrained_encoder", None)
     is_there = any(data.glob("dict.*.txt"))
     if encoder and not Path(encoder).is_dir():
         return None
     if not is_there and not vocabulary:
         return None
-    vars(args).update(dict.fromkeys(vars(args).keys() & _READ))
+    vars(training).update(dict.fromkeys(vars(training).keys() & _READ))
     with TemporaryDirectory() as folder:
         if not is_there:
-            _write_dictionaries(Path(folder), args, vocabulary)
-            args.data = folder
-        cfg = convert_namespace_to_omegaconf(args)
+            _write_dictionaries(Path(folder), training, vocabulary)
+            training.data = folder
+        cfg = convert_namespace_to_omegaconf(training)
         with torch.device("meta"):
             model = tasks.setup_task(cfg.task).build_model(cfg.model)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _write_dictionaries(folder: Path, args, vocabulary: int) -> None:
+def _write_dictionaries(folder: Path, training, vocabulary: int) -> None:
     """A dictionary of so many entries for every language of a training."""
     text = "".join(f"{number} 1\n" for number in range(vocabulary))
-    pairs = getattr(args, "lang_pairs", None) or getattr(args, "pairs", None) or ""
-    tasks = getattr(args, "pretraining_tasks", None) or ""
+    pairs = getattr(training, "lang_pairs", None) or getattr(training, "pairs", None) or ""
+    tasks = getattr(training, "pretraining_tasks", None) or ""
     languages = {language for pair in pairs.split(",") if pair for language in pair.split("-")}
     languages |= {part.partition("=")[0] for part in tasks.split(",") if part}
     for language in languages:

@@ -40,8 +40,8 @@ def main(search: Search) -> None:
     results = [best_validation(folder) for folder in search.trainings]
     if len({result.measure for result in results}) > 1:
         raise InputError("trainings: have different --best-checkpoint-metric; expected the same one")
-    results.sort(key=lambda found: -found.value if found.is_larger_better else found.value)
-    rows = [(found.name, f"{found.value:g}", str(found.updates)) for found in results]
+    results.sort(key=lambda entry: -entry.value if entry.is_larger_better else entry.value)
+    rows = [(entry.name, f"{entry.value:g}", str(entry.updates)) for entry in results]
     head = ("training", results[0].measure, "updates")
     search.output.mkdir(parents=True, exist_ok=True)
     write_text(search.output / "search.tsv", "".join("\t".join(row) + "\n" for row in (head, *rows)))

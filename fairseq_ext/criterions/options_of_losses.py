@@ -106,7 +106,7 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
         if LOSSES[name].needs_decoder and not sizes.has_decoder:
             raise InputError(f"--losses {name}: needs a model with a decoder")
         if LOSSES[name].needs_sentence_encoder and sizes.pooled_width is None:
-            raise InputError(f"--losses {name}: is of sentence encoders; expected --task sentence_embedding")
+            raise InputError(f"--losses {name}: needs a sentence encoder; expected --task sentence_embedding")
         given = {
             option.name: getattr(cfg, f"{name}_{option.name}")
             for option in dataclasses.fields(LOSSES[name].Options)
@@ -159,7 +159,12 @@ def build_translation(cfg, task) -> FairseqCriterion:
     """
     sizes = getattr(task, "model_sizes", None)
     if sizes is not None and not sizes.has_decoder:
-        raise InputError(f"--losses {TRANSLATION}: needs a model with a decoder")
+        default = ", the default" if cfg.losses == TRANSLATION else ""
+        others = ", ".join(name for name, loss in LOSSES.items() if not loss.needs_decoder)
+        raise InputError(
+            f"--losses {TRANSLATION}{default}: needs a model with a decoder; an encoder alone learns by some"
+            f" of {others}"
+        )
     if not cfg.translation_weight >= 0:
         raise InputError(f"--translation-weight {cfg.translation_weight}: expected a number, 0 or above")
     fused = cfg.fused_vocabulary_loss

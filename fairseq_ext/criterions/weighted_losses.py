@@ -36,6 +36,7 @@ from fairseq_ext.modules.cached_gradients import slices_of, vectors_in_slices
 from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
+UNEQUAL = 1_000  # a loss that is so many times another one leaves it without a say
 LANGUAGES = {"source_languages", "target_languages"}  # batch fields: numbers of languages
 
 
@@ -125,6 +126,7 @@ class WeightedLosses(FairseqCriterion):
         dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
         self.model_dropout = dropouts[0] if dropouts else None
         self.restored: set[str] = set()  # losses that have parameters of a checkpoint
+        self.are_compared = False  # the sizes of the losses, in the first batch of training
         self.unused_options: list[str] = []  # that losses which are not trained were given
         self.validated: ModelOutputs | None = None  # of the last batch of validation, if nothing was hidden
 
@@ -179,12 +181,29 @@ class WeightedLosses(FairseqCriterion):
             self.validated = outputs
         outputs.token_embeddings, outputs.encoder = model.encoder.embed_tokens.weight, model.encoder
         outputs.pairs_at_once = self.cached_gradients
+        terms = {TRANSLATION: loss} if self.translation else {}
         for name, weighted in self.losses.items():
             term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
-            loss = loss + term.loss
+            loss, terms[name] = loss + term.loss, term.loss
             log[f"{name}:sum"], log[f"{name}:count"] = term.value, term.count
         log["loss"] = loss.data
+        if self.training and not self.are_compared:
+            self._compare(terms)
         return loss, sample_size, log
+
+    def _compare(self, terms: dict[str, torch.Tensor]) -> None:
+        """Warn once if a weighted loss is so much larger than another one that this is not learned."""
+        self.are_compared = True
+        sizes = {name: abs(float(term.detach())) for name, term in terms.items()}
+        sizes = {name: size for name, size in sizes.items() if size}  # nothing to learn from in this batch
+        if not sizes:
+            return
+        largest, smallest = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
+        if sizes[largest] > UNEQUAL * sizes[smallest]:
+            logger.warning(
+                f"--losses: with its weight, {largest} is {sizes[largest] / sizes[smallest]:,.0f} times"
+                f" {smallest}, which so will hardly be learned; choose other weights"
+            )
 
     def _compute(self, model, sample):
         """What the model computes for a batch, and what `_call_model` returns."""

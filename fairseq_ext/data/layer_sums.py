@@ -85,7 +85,7 @@ def check_encoder(encoder) -> None:
             f"{OPTION}: {encoder.kind.label} pooling is no sum over tokens; expected --pooling sum or mean"
         )
     if len(encoder.left_out):
-        raise InputError(f"{OPTION}: of all tokens; leave --pooling-without-eos out")
+        raise InputError(f"{OPTION}: sums all tokens; leave --pooling-without-eos out")
 
 
 @torch.no_grad()

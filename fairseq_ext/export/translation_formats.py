@@ -46,10 +46,10 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     sentences = compared_sentences(job, loaded)
     symbols, positions = loaded.task.dictionary.symbols, len(graph.decoder.positions)
     with scratch_folder(folder.parent) as exact:
-        form.write_folder(exact, graph, loaded, job.checkpoint)
+        form.write_folder(exact, graph, loaded, job.checkpoint, job.data)
         scores, translate = form.compared(exact, symbols, positions)
         parity = check_translations(sentences, scores, translate) if sentences else {}
-    form.write_folder(folder, graph, loaded, job.checkpoint, job.precision)
+    form.write_folder(folder, graph, loaded, job.checkpoint, job.data, job.precision)
     if sentences and job.precision != "float32":
         parity[f"equal_hypotheses_in_{job.precision}"] = None
         if job.precision in precisions(cuda=False):
@@ -93,7 +93,7 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
         return
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
-    model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint)
+    model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint, job.data)
     sentences = compared_sentences(job, loaded)
     finish(
         folder,
@@ -109,7 +109,7 @@ def load(job: ExportJob) -> LoadedModel:
     """
     for name in ("pretokenized", "check_text"):
         if getattr(job, name):
-            raise InputError(f"--{name.replace('_', '-')}: of sentence encoders, not of --to {job.to}")
+            raise InputError(f"--{name.replace('_', '-')}: needs a sentence encoder, found --to {job.to}")
     return load_for_inference(job.checkpoint, job.data)
 
 

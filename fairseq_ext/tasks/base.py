@@ -355,7 +355,7 @@ class BaseTask(FairseqTask):
         """Not refused: recipes give the options behind `--` to systems with and without the loss."""
         if self.unused_options:
             logger.warning(
-                "%s without effect: of losses that --losses %s does not name",
+                "%s: no effect, because --losses %s does not name their losses",
                 ", ".join(self.unused_options),
                 ",".join(self.loss_names),
             )

@@ -18,10 +18,10 @@ from data_prep.formats.directions import Direction, format_direction, parse_dire
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.checkpoints.vocabulary_rows import RANDOM
+from fairseq_ext.data.augmentation import Augmentation, AugmentationConfig
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-from fairseq_ext.data.remade_sentences import Remade, RemadeSentencesConfig
 from fairseq_ext.options import option
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.generating import GeneratingTask
@@ -29,7 +29,7 @@ from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_opti
 
 
 @dataclass
-class MultilingualNmtConfig(SharedTaskConfig, RemadeSentencesConfig):
+class MultilingualNmtConfig(SharedTaskConfig, AugmentationConfig):
     lang_pairs: str = option("directions to train on, for example en-de,de-en,en-fr,fr-en", "")
     zero_shot_lang_pairs: str = option(
         "directions to validate on as well; they never enter the loss that selects a checkpoint", ""
@@ -162,8 +162,8 @@ class MultilingualNmtTask(GeneratingTask):
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultilingualDataset:
         selecting, zero_shot = self._validated()
         directions = selecting if is_training else selecting + zero_shot
-        remake = Remade.of(self, folder) if is_training else None
-        parts = [self._direction_data(folder, name, direction, remake) for direction in directions]
+        augmentation = Augmentation.of(self, folder) if is_training else None
+        parts = [self._direction_data(folder, name, direction, augmentation) for direction in directions]
         return MultilingualDataset(parts, **options)
 
     def _validated(self) -> tuple[list[Direction], list[Direction]]:
@@ -173,11 +173,11 @@ class MultilingualNmtTask(GeneratingTask):
         return self.supervised, self.zero_shot
 
     def _direction_data(
-        self, folder, split: str, direction: Direction, remake: Remade | None = None
+        self, folder, split: str, direction: Direction, augmentation: Augmentation | None = None
     ) -> DirectionData:
         sources, targets = load_pair(folder, split, direction)
-        if remake is not None:
-            sources, targets = remake.pair(sources, targets, split, direction)
+        if augmentation is not None:
+            sources, targets = augmentation.pair(sources, targets, split, direction)
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         zero_shot = direction not in self.supervised

@@ -136,10 +136,10 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             "--eval-retrieval-without-specials": cfg.eval_retrieval_without_specials,
         }
         for typed in (typed for typed, is_given in given.items() if is_given):
-            raise InputError(f"{typed}: of --eval-retrieval, which is not given; give both")
+            raise InputError(f"{typed}: needs --eval-retrieval; give both")
     if cfg.eval_retrieval_without_specials and cfg.eval_retrieval_similarity != BERT_SCORE:
         raise InputError(
-            f"--eval-retrieval-without-specials: of --eval-retrieval-similarity {BERT_SCORE}; give both"
+            f"--eval-retrieval-without-specials: needs --eval-retrieval-similarity {BERT_SCORE}; give both"
         )
     if cfg.layer_sums and cfg.encoder_vectors:
         raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
@@ -156,7 +156,7 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
         raise InputError("--random-sides: not with --unpaired, whose sides are languages")
     if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
         raise InputError(
-            f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
+            f"--eval-retrieval-similarity {BERT_SCORE}: needs states of tokens; --encoder-vectors has none"
         )
     _check_teacher_options(cfg)
     TrainingSample.of(cfg)  # checks its options
@@ -231,9 +231,7 @@ def _check_teacher_options(cfg: SentenceEmbeddingConfig) -> None:
     if cfg.teacher_pooling is None:
         return
     if not cfg.teacher_checkpoint:
-        raise InputError(
-            "--teacher-pooling: is of a folder that --teacher-checkpoint names; give both, or none"
-        )
+        raise InputError("--teacher-pooling: needs a folder as --teacher-checkpoint; give both, or none")
     if cfg.teacher_pooling not in TEACHER_POOLINGS:
         expected = ", ".join(TEACHER_POOLINGS)
         raise InputError(f"--teacher-pooling: found {cfg.teacher_pooling!r}, expected one of {expected}")

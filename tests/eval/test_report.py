@@ -83,6 +83,27 @@ def test_significantly_higher_scores_are_bold(folders, report, command, tmp_path
     assert "From and to: the 95% interval" in text
 
 
+def test_the_result_stands_first_in_a_sentence(folders, report, command, tmp_path):
+    """Best is PostNorm, which translates into French; PreNorm's output is English."""
+    begins = "Zero-shot translation on toy: PostNorm is best, with BLEU 100.0 ± 0.0, 0.00% off target"
+    (sentence,) = re.findall(
+        "^Zero-shot translation on toy: .*", (report(*folders) / "report.md").read_text(), re.M
+    )
+    assert re.fullmatch(rf"{begins}: \d+\.\d more than PreNorm\. The difference was not tested\.", sentence)
+    comparison = tmp_path / "comparison.json"
+    comparison_of(command, folders, comparison)
+    for significant, verdict in ((1, "significant"), (0, "not significant")):
+        set_number(comparison, significant, part="overall", direction="zero-shot", measure="significant")
+        text = (report(*folders, comparison) / "report.md").read_text()
+        (sentence,) = re.findall("^Zero-shot translation on toy: .*", text, re.M)
+        test = read_comparison(comparison)["comparisons"][0]["overall"]["zero-shot"]
+        numbers = f"{test['difference_low']:+.1f} to {test['difference_high']:+.1f}, p = "
+        assert sentence.startswith(
+            f"{begins}. That is {test['difference']:.1f} more than PreNorm (95% interval {numbers}"
+        )
+        assert sentence.endswith(f": the difference is {verdict}.")
+
+
 def comparison_of(command, folders, path) -> dict:
     assert command("compare", *folders, "--output", path).status == 0
     return read_comparison(path)

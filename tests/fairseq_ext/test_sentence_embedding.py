@@ -355,19 +355,19 @@ def test_other_criteria_are_refused(folder):
         ({"langs": "de,en"}, "--langs de,en: lacks fr, which --pairs uses"),
         (
             {"eval_retrieval_similarity": "bert-score"},
-            "--eval-retrieval-similarity: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-similarity: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval_normalization": 0.75},
-            "--eval-retrieval-normalization: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-normalization: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval_without_specials": True},
-            "--eval-retrieval-without-specials: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-without-specials: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval": True, "eval_retrieval_without_specials": True},
-            "--eval-retrieval-without-specials: of --eval-retrieval-similarity bert-score; give both",
+            "--eval-retrieval-without-specials: needs --eval-retrieval-similarity bert-score; give both",
         ),
     ],
 )
@@ -433,4 +433,4 @@ def test_a_checkpoint_is_loaded_for_vectors(folder, tmp_path, decoder_layers):
         "PostNorm mean pooling (sentence width 8) +sentence_contrastive sentence_encoder"
     )
     message = refused(load_for_inference, path, folder)
-    assert message.startswith(f"{path}: of the task 'sentence_embedding', a sentence encoder, which does not")
+    assert message.startswith(f"{path}: has the task 'sentence_embedding': a sentence encoder, which")

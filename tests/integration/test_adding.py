@@ -59,27 +59,21 @@ class SmallStates(WeightedLoss):
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from command_line.option_classes import positional
+from eval.reporting.result_file import Written, publish
 
 KIND = "log-length"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LengthOptions:
-    logs: list[Path]
+    logs: list[Path] = positional("logs of trainings", nargs="+")
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("logs", nargs="+", type=types.path, help="logs of trainings")
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), from_arguments(Written, args))
+def main(options: LengthOptions) -> None:
+    publish(KIND, options, options.logs, lambda: measure(options), options.written)
 
 
 def measure(options: LengthOptions) -> Measured:

@@ -65,7 +65,8 @@ def table(comparisons: Comparisons, runs: list[Run], part: str) -> Table:
     differ += "" if name else ", each by the measure that stands with it"
     caption = (
         f"{measure.title} on {dataset} {PARTS[part]}, {differ}: a family of"
-        f" {runs[0].record['family'][part]} tests; bold: the significantly higher score."
+        f" {runs[0].record['family'][part]} tests. Bold: significantly higher. From, to: interval. Corrected:"
+        " for the number of tests. p seeds: of other trainings. People: share that agrees."
     )
     by = name or "two-measures"
     file = slug("significance", part, dataset, by, *([axis.replace(" ", "-")] if axis else []))

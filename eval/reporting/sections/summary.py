@@ -8,7 +8,7 @@ from functools import cached_property
 
 from eval.derived.averages import by_group
 from eval.derived.comparisons import Comparisons
-from eval.measurements import Measurements
+from eval.measurements import measured_by
 from eval.reporting.exhibits import Cell, Section, Span, Table, cell, cells, tidy
 from eval.results.labels import PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.results.measures import MEASURES
@@ -30,7 +30,7 @@ class Summary:
     @cached_property
     def means(self) -> dict[str, Mapping[tuple, MeanStd]]:
         """Measure -> dataset, system and group -> mean over directions and seeds."""
-        scored = by_group(Measurements.of(self.results.systems, allow_unlike=True)).by_dataset()
+        scored = by_group(measured_by(self.results, "scores", True)).by_dataset()
         return {
             measure: {
                 (dataset, *place): mean
@@ -88,8 +88,8 @@ def _verdict(comparisons: Comparisons, best: System, other: System, kind: str) -
         verdict = "significant" if test["significant"] else "not significant"
         level = f"{1 - run.file['level']:.0%}"
         return (
-            f"It is {sign * test['difference']:.1f} better than {other.name} ({level} interval {low:+.1f} to"
-            f" {high:+.1f}; p {_equals(test['adjusted_p_value'])}): the difference is {verdict}."
+            f"That is {sign * test['difference']:.1f} more than {other.name} ({level} interval {low:+.1f} to"
+            f" {high:+.1f}, p {_equals(test['adjusted_p_value'])}): the difference is {verdict}."
         )
     return None
 

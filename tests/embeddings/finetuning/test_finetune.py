@@ -285,8 +285,8 @@ def test_a_wrong_validation_is_one_line(data, command, tmp_path, others, message
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        (["--layer", "1"], "--layer: of --valid-parallel, which is not given; leave it out"),
-        (["--pivot", "en"], "--pivot: of --valid-parallel, which is not given; leave it out"),
+        (["--layer", "1"], "--layer: needs --valid-parallel; give both, or leave it out"),
+        (["--pivot", "en"], "--pivot: needs --valid-parallel; give both, or leave it out"),
     ],
 )
 def test_options_of_retrieval_without_it_are_refused(data, command, tmp_path, others, message):

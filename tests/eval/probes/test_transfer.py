@@ -102,7 +102,7 @@ def finetuned(tmp_path):
         run["variant"] = f", {setting(run['train_languages'], list(languages), run['code_switching'])}"
         folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
         measured = Measured(about={"encoder": {"name": name}})
-        measured.lines = {f"accuracy/{language}": scores for language, scores in dict(lines).items()}
+        measured.arrays = {f"accuracy/{language}": scores for language, scores in dict(lines).items()}
         rows = [
             numbers({"accuracy": value} | dict(baselines), direction=language)
             for language, value in languages.items()
@@ -585,7 +585,7 @@ def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, comm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--retrieved-as a=b", "--retrieved-as: of --retrieval, which is not given; leave it out"),
+        ("--retrieved-as a=b", "--retrieved-as: needs --retrieval; give both, or leave it out"),
         ("--retrieval A B --retrieved-as z=b", "--retrieved-as z=b: no encoder 'z' was fine-tuned"),
         ("--retrieval A B C", "2 encoders on XNLI that learned from en, expected at least 3 to correlate"),
         ("--retrieval A", "--retrieval: nothing of encoder 'b', only of 'a'; --retrieved-as b=OTHER"),

@@ -42,7 +42,7 @@ def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
         ["A", "B", "de-fr", "20.0", "25.5", "+5.5", "+4.5", "+7.5", "0.0100", "0.0300", "0.4000", "88%"],
         ["A", "B", "fr-de", "25.5", "20.0", "-5.5", "-6.5", "-3.5", "0.0100", "0.0300", "0.4000", "88%"],
     ]
-    assert "a family of 4 tests; bold: the significantly higher score" in found.caption
+    assert "a family of 4 tests. Bold: significantly higher." in found.caption
 
 
 def test_a_direction_that_neither_system_translates_says_so():

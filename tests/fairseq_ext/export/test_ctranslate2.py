@@ -317,7 +317,7 @@ def test_hypotheses_of_another_search_are_found(data, tmp_path):
         (["--to", "ctranslate2"], "--data: is missing; expected the binarized folder"),
         (
             ["--to", "ctranslate2", "--pretokenized", "--data", "{data}"],
-            "--pretokenized: of sentence encoders",
+            "--pretokenized: needs a sentence encoder",
         ),
         (
             ["--to", "ctranslate2", "--precision", "int4", "--data", "{data}"],

@@ -89,7 +89,7 @@ def test_what_is_refused(data, tmp_path, capsys):
     words = f"fairseq_ext export {checkpoint} {tmp_path}/out --data {data} --precision int8"
     assert run_command([*words.split(), "--to", "sentence-transformers"]) == 2
     assert (
-        "--precision int8: of --to onnx and --to ctranslate2; --to sentence-transformers has"
+        "--precision int8: needs --to onnx and --to ctranslate2; --to sentence-transformers has"
         in capsys.readouterr().err
     )
     export(job(checkpoint, data, tmp_path, to="onnx"), tmp_path)

@@ -1,4 +1,4 @@
-"""Binarized sentences that a training reads otherwise in every epoch: words are replaced by translations
+"""Data augmentation: in every epoch, words of binarized sentences are replaced by translations
 (`fairseq_ext.data.word_substitution`) and split into subwords anew (`data_prep.subword_sampling`).
 """
 
@@ -25,7 +25,7 @@ MOST_TAGS = 4  # that a sentence is given
 
 
 @dataclass
-class RemadeSentencesConfig:
+class AugmentationConfig:
     subword_dropout: float = option(
         "BPE dropout (Provilkov et al. 2020): probability to leave out a merge; the training set"
         " is segmented anew in every epoch",
@@ -51,7 +51,7 @@ class RemadeSentencesConfig:
     )
 
 
-def check_options(cfg: RemadeSentencesConfig) -> None:
+def check_options(cfg: AugmentationConfig) -> None:
     """Refuse values that mean nothing.
 
     Raises:
@@ -73,7 +73,7 @@ def check_options(cfg: RemadeSentencesConfig) -> None:
         raise InputError("--word-substitution and --word-dictionaries go together: give both or neither")
 
 
-class RemadeSentences(Sequence):
+class AugmentedSentences(Sequence):
     """Sentences of a binarized file as an epoch has them. What becomes of a sentence depends on seed, epoch,
     file and line alone: not on workers, processes, or where a training was resumed, and a sentence that a
     batch has twice (as target and as mirror) is the same.
@@ -125,14 +125,14 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Remade:
+class Augmentation:
     """How a training reads the sentences of a folder.
 
     Attributes:
         substitution: of words, by language, on the sides that have one; then
         sampler: of segmentations, or None,
         sides: is it for the source's, the target's?
-        dictionary, longest, seed: as in `RemadeSentences`.
+        dictionary, longest, seed: as in `AugmentedSentences`.
     """
 
     substitution: tuple[dict[str, WordSubstitution], dict[str, WordSubstitution]]
@@ -143,7 +143,7 @@ class Remade:
     seed: int
 
     @classmethod
-    def of(cls, task, folder) -> "Remade | None":
+    def of(cls, task, folder) -> "Augmentation | None":
         """That of a task's options; None if sentences are read as they are.
 
         Raises:
@@ -190,7 +190,7 @@ class Remade:
         if not draws:
             return sentences
         name = f"{split}.{'-'.join(sorted(direction))}.{language}"
-        return RemadeSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
+        return AugmentedSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
 
 
 def _substitutions(
