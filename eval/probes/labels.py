@@ -149,7 +149,8 @@ class LabelFile:
         return sorted(direction for one, direction, of in self.sentences if (one, of) == (split, side))
 
     def of(self, part: StatePart, split: str, direction: Direction, side: str) -> np.ndarray:
-        """
+        """The labels of a part of the states.
+
         Raises:
             InputError: a sentence that the part does not have, or another number of words; names the line.
         """
