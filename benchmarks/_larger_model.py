@@ -45,7 +45,7 @@ def enlarge(state: dict, by: Enlargement) -> dict:
     had = state["cfg"]["model"]
     args = copy.deepcopy(had)
     if getattr(args, "norm_placement", None) != "pre" or args.no_scale_embedding or args.drop_residual_layers:
-        raise InputError("--enlarge: only of a plain PreNorm model; expected a checkpoint of one")
+        raise InputError("--enlarge: needs a checkpoint of a plain PreNorm model")
     if by.layers < max(args.encoder_layers, args.decoder_layers):
         raise InputError(
             f"--enlarge: {by.layers} layers are fewer than the model has; expected at least as many"

@@ -51,7 +51,7 @@ def make_encoder(layers: int, width: int, tokens: int):
     import torch
     from fairseq.data import Dictionary
 
-    import fairseq_ext.plug_ins  # noqa: F401 (registers the model)
+    import fairseq_ext  # noqa: F401 (registers the model)
     from fairseq_ext.models.sentence_encoder import SentenceEncoderModel
 
     dictionary = Dictionary()

@@ -9,6 +9,7 @@ The mark is locked as long as the step runs. It holds what the last finished run
 the next one is killed, and which files that look like the step's are somebody else's (`foreign`).
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -110,6 +111,10 @@ class Stamp:
         return stamp
 
     @property
+    def _busy(self) -> str:
+        return f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
+
+    @property
     def work(self) -> dict:
         """What is being done; half-finished work is continued only where this is the same."""
         return {"settings": self.settings, "inputs": self.inputs}
@@ -126,23 +131,33 @@ class Stamp:
         """The record of the last run, with all its fields; empty when there is none."""
         return {} if self._unfinished.exists() else _read_whole(self.path)
 
-    def check_same(self, known: dict) -> None:
+    def check_same(self, recorded: dict) -> None:
         """Compare with what was begun: half a training goes on as what it began as, or not at all.
 
         Args:
-            known: the work of the last run; empty if there is none.
+            recorded: the work of the last run; empty if there is none.
 
         Raises:
             InputError: a setting or an input is another one.
         """
-        for part in ("settings", "inputs") if known else ():
-            before, now = known.get(part, {}), self.work[part]
+        for part in ("settings", "inputs") if recorded else ():
+            before, now = recorded.get(part, {}), self.work[part]
             for name in before | now:
                 if before.get(name) != now.get(name):
                     raise InputError(
                         f"{self.folder}: was trained with another {name}; give another --output, or --force"
                         " to begin anew"
                     )
+
+    def check_free(self) -> None:
+        """Nothing is changed.
+
+        Raises:
+            InputError: another process is doing it.
+        """
+        self._end_earlier()
+        with contextlib.suppress(FileNotFoundError):
+            take_lock(self._unfinished, self._busy, makes=False).close()
 
     def is_current(self, force: bool = False) -> bool:
         """Whether the step can be skipped; says so. Otherwise `begin` says why it is done again."""
@@ -192,11 +207,11 @@ class Stamp:
         remove_leftovers(self.folder)
         return foreign
 
-    def _foreign(self, before: dict, found: Iterable[Path]) -> set[Path]:
+    def _foreign(self, before: dict, paths: Iterable[Path]) -> set[Path]:
         """The files of others. When the record becomes the mark, they are what it does not list; later
         nobody could tell them from what the killed run wrote.
         """
-        names = {str(path.relative_to(self.folder)): path for path in found}
+        names = {str(path.relative_to(self.folder)): path for path in paths}
         if (foreign := before.get("foreign")) is not None:
             return {path for name, path in names.items() if name in foreign}
         if before and self.path.exists():
@@ -204,12 +219,14 @@ class Stamp:
         return set()
 
     def _take_lock(self) -> None:
-        """Of the mark, for this process; what the same process began before has ended with an error."""
-        key = os.path.realpath(self._unfinished)
-        if earlier := _locks.pop(key, None):
+        """Of the mark, for this process."""
+        self._end_earlier()
+        self._lock = _locks[os.path.realpath(self._unfinished)] = take_lock(self._unfinished, self._busy)
+
+    def _end_earlier(self) -> None:
+        """What the same process began before has ended with an error."""
+        if earlier := _locks.pop(os.path.realpath(self._unfinished), None):
             earlier.close()
-        busy = f"{self.folder}: `{self.name}` is running here in another process; wait for its end"
-        self._lock = _locks[key] = take_lock(self._unfinished, busy)
 
     def _write_mark(self, content: dict) -> None:
         """Another mark in the place of the locked one; it is locked before it gets there."""
@@ -254,10 +271,10 @@ def _read_whole(path: Path) -> dict:
 
 def _broken_output(folder: Path, record: dict) -> str | None:
     """What is not as a finished step wrote it."""
-    for name, known in record["outputs"].items():
+    for name, written in record["outputs"].items():
         if not (folder / name).is_file():
             return f"{name} is gone"
-        if file_identity(folder / name) != known:
+        if file_identity(folder / name) != written:
             return f"{name} has changed since"
     return None
 

@@ -110,6 +110,18 @@ def run_script() -> int:
     return run_step(f"python -m {module.__spec__.name}", module, sys.argv[1:])
 
 
+def call_step(prog: str, module, argv: Sequence[str], args: argparse.Namespace | None = None) -> None:
+    """Do what one step does; its errors are raised.
+
+    Args:
+        prog: what the user types before the arguments.
+        args: filled with the options.
+    """
+    args = step_parser(prog, module).parse_args(argv, args)
+    has_parser = hasattr(module, "add_arguments")
+    module.main(args if has_parser else from_arguments(_options_class(module), args))
+
+
 def run_step(prog: str, module, argv: Sequence[str]) -> int:
     """Run one step with its arguments and return the exit status.
 
@@ -128,9 +140,7 @@ def _run_step(prog: str, module, argv: Sequence[str]) -> int:
     args = argparse.Namespace()
     try:
         with stoppable():
-            step_parser(prog, module).parse_args(argv, args)
-            has_parser = hasattr(module, "add_arguments")
-            module.main(args if has_parser else from_arguments(_options_class(module), args))
+            call_step(prog, module, argv, args)
     except SystemExit as end:  # argparse has shown the help
         end.code = _printed(end.code)
         raise

@@ -3,8 +3,11 @@
 import json
 import sys
 import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from command_line.completion import Stamp
 from command_line.errors import at
 from command_line.locking import take_lock
 from command_line.outputs import atomic_path
@@ -70,6 +73,40 @@ class Journal:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+class JournaledStep:
+    """A step that is complete, half done by a run that was killed, or new; half of it is in a journal.
+
+    Args:
+        stamp: of the step.
+        force: forget what is done or was begun.
+        journal: its file (default: `.journal.jsonl` in the folder of the stamp).
+    """
+
+    def __init__(self, stamp: Stamp, force: bool, journal: Path | None = None):
+        self.stamp, self.force = stamp, force
+        self._path = journal or stamp.folder / ".journal.jsonl"
+
+    def is_complete(self) -> bool:
+        """Whether the step is done; says so."""
+        return self.stamp.is_current(self.force)
+
+    @contextmanager
+    def journal(self) -> Iterator[Journal]:
+        """Begin, or go on. What may still be refused is read before: what is complete becomes unfinished.
+
+        Raises:
+            InputError: another process is doing the same.
+        """
+        self.stamp.begin()
+        with Journal(self._path, self.stamp.work, keep=not self.force) as journal:
+            yield journal
+
+    def finish(self, outputs: Iterable[Path]) -> None:
+        """Everything has been written: nothing is left to go on with."""
+        self._path.unlink(missing_ok=True)
+        self.stamp.finish(outputs)
 
 
 def _line(entry) -> str:

@@ -29,21 +29,23 @@ def _close_inherited() -> None:
 os.register_at_fork(after_in_child=_close_inherited)
 
 
-def take_lock(path, busy: str) -> BinaryIO:
+def take_lock(path, busy: str, makes: bool = True) -> BinaryIO:
     """Lock a file until the stream that is returned is closed. Where the file system has no locks, nobody is
     refused.
 
     Args:
-        path: the file; made if it is missing.
+        path: the file.
         busy: the error when it is locked already.
+        makes: make the file if it is missing.
 
     Returns:
         the file, for reading and appending.
 
     Raises:
         InputError: the file is locked, or another one has come in its place meanwhile.
+        FileNotFoundError: it is missing, and is not to be made.
     """
-    stream = open(path, "a+b")  # noqa: SIM115 (until the work has been done)
+    stream = open(path, "a+b" if makes else "r+b")  # noqa: SIM115 (until the work has been done)
     try:
         if not _becomes_ours(stream, path):
             raise InputError(busy)

@@ -13,13 +13,15 @@ all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 | `kind` | "supervised" or "zero-shot" directions; "training": what a classifier learned from |
 | `direction` | a direction or a pair of languages (`de-en`), or a language |
 | `part` | of a measure: a task, an identified language, a group of languages |
+| `group` | of tokens: their kind (`tags`, `word 1`, …), or the label that a classifier gave them |
 | `layer` | of the network, as `eval/probes/store.py` names them |
 | `update` | of the training |
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
 | `measure` | what was measured, its name in `eval/report.toml` |
 | `value` | the number; there is no row where there is none |
 
-`KIND.npz` holds numbers of single lines, where a command has them: those that tests of significance draw.
+`KIND.npz` holds arrays, where a command has them: numbers of single lines, which tests of significance draw,
+or the parameters of classifiers.
 """
 
 import csv
@@ -38,10 +40,10 @@ from command_line.records import check, parse_json
 from command_line.spreadsheets import csv_text
 
 WHOLE = ("run", "seed", "update", "repeat")  # columns of whole numbers
-NAMES = ("dataset", "system", "split", "kind", "direction", "part", "layer", "measure")
+NAMES = ("dataset", "system", "split", "kind", "direction", "part", "group", "layer", "measure")
 COLUMNS = (
     *("run", "dataset", "system", "seed", "split", "kind", "direction"),
-    *("part", "layer", "update", "repeat", "measure", "value"),
+    *("part", "group", "layer", "update", "repeat", "measure", "value"),
 )
 EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
@@ -58,14 +60,14 @@ class Measured:
         rows: the numbers, a dictionary of `COLUMNS` each.
         examples: sentences, with what is said of each; "run" and names as in rows.
         about: what holds for all runs.
-        lines: name -> a number per line, of which tests of significance are made.
+        arrays: by name: a number per line, of which tests of significance are made, or parameters.
     """
 
     runs: list[dict] = field(default_factory=list)
     rows: list[dict] = field(default_factory=list)
     examples: list[dict] = field(default_factory=list)
     about: dict = field(default_factory=dict)
-    lines: dict[str, np.ndarray] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, run: dict, rows: Iterable[Mapping], examples: Iterable[Mapping] = ()) -> None:
         """One more training with its rows and examples, which take their names, seed and set from it."""
@@ -132,15 +134,15 @@ def write_rows(path: Path, rows: list[dict]) -> str:
     return checksum(path)
 
 
-def write_lines(path: Path, lines: Mapping[str, np.ndarray]) -> str:
-    """Write the numbers of single lines in numpy's compressed format, atomically; returns the SHA-256."""
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write arrays by their names in numpy's compressed format, atomically; returns the SHA-256."""
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-        np.savez_compressed(stream, **lines)
+        np.savez_compressed(stream, **arrays)
     return checksum(path)
 
 
-def read_lines_of(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
-    """Of what `write_lines` has written, the numbers of these names, as far as there are any.
+def read_arrays(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
+    """Of what `write_arrays` has written, the arrays of these names, as far as there are any.
 
     Args:
         sha256: as the file beside it says.
@@ -148,7 +150,7 @@ def read_lines_of(path: Path, names: Iterable[str], sha256: str) -> dict[str, np
     Raises:
         InputError: the file is missing, or another one.
     """
-    _check_written(path, sha256)
+    check_written(path, sha256)
     with np.load(path) as stored:
         return {name: stored[name] for name in names if name in stored}
 
@@ -188,7 +190,7 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
 
 def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     """As `read_rows`, but column -> its values, which takes half the time."""
-    _check_written(path, sha256)
+    check_written(path, sha256)
     try:
         with open(path, encoding="utf-8", newline="") as stream:
             reader = csv.reader(stream, strict=True)
@@ -196,7 +198,7 @@ def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
             _check_columns(path, columns)
             rows = [(reader.line_num, texts) for texts in reader if texts]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not CSV in UTF-8: {error}; measure again (--force)") from None
+        raise InputError(f"{path}: not CSV in UTF-8: {error}; {_remedy(sha256)}") from None
     for line, texts in rows:
         if len(texts) != len(columns):
             raise InputError(f"{at(path, line)}: another number of fields than line 1 has")
@@ -207,15 +209,24 @@ def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     return {name: values.get(name, [None] * len(rows)) for name in COLUMNS}
 
 
-def _check_written(path: Path, sha256: str | None) -> None:
+def check_written(path: Path, sha256: str | None) -> None:
     """A file is there, and the one that the record beside it was written with."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; measure again (--force)")
+        raise InputError(f"{path}: no such file; {_remedy(sha256)}")
     if sha256 is not None and checksum(path) != sha256:
         raise InputError(
             f"{path}: is not the file that {path.with_suffix('.json').name} beside it was written with;"
             " measure again (--force)"
         )
+
+
+def _remedy(sha256: str | None) -> str:
+    """What helps against a missing or damaged file of rows."""
+    return (
+        "expected rows such as those of recipes/zero_shot/reference.csv"
+        if sha256 is None
+        else "measure again (--force)"
+    )
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:

@@ -109,17 +109,17 @@ def _full(paths: list[str]) -> str:
 
 
 def _existing(path: Path) -> Path:
-    return next(one for one in [path.absolute(), *path.absolute().parents] if one.exists())
+    return next(place for place in [path.absolute(), *path.absolute().parents] if place.exists())
 
 
 def _dangling(path: Path) -> Path | None:
     """The first link to nothing on the way to a path."""
     ways = [*reversed(path.absolute().parents), path]
-    return next((one for one in ways if one.is_symlink() and not one.exists()), None)
+    return next((way for way in ways if way.is_symlink() and not way.exists()), None)
 
 
 def _file_above(path: Path) -> Path:
-    return next((one for one in [*reversed(path.parents), path] if one.is_file()), path)
+    return next((place for place in [*reversed(path.parents), path] if place.is_file()), path)
 
 
 def explain_memory(error: Exception) -> str | None:

@@ -109,10 +109,10 @@ def wait(children: Sequence[Child]) -> list[Child]:
     waiting = {child.connection: child for child in children}
     sentinels = {child.sentinel: child for child in _at_work}
     ready = connection.wait([*waiting, *sentinels])
-    for one in ready:
-        if one in sentinels:
-            raise sentinels[one].died()
-    return [waiting[one] for one in ready]
+    for handle in ready:
+        if handle in sentinels:
+            raise sentinels[handle].died()
+    return [waiting[handle] for handle in ready]
 
 
 def _join_group(process: int, group: int) -> None:

@@ -111,9 +111,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(
-            f"the field {shown(next(one for one in names if names.count(one) > 1))} occurs twice"
-        )
+        twice = next(field_name for field_name in names if names.count(field_name) > 1)
+        raise ValueError(f"the field {shown(twice)} occurs twice")
     return fields
 
 
@@ -241,8 +240,8 @@ def _listed(values: tuple) -> str:
 def _refuse(value, expected: str, path, name: str) -> None:
     if name:
         raise InputError(f"{path}: field {name!r} is {shown(value):.80}, expected {expected}")
-    found = _NAMES.get(type(value), "null")
-    raise InputError(f"{path}: found {found}, expected {expected}")
+    kind = _NAMES.get(type(value), "null")
+    raise InputError(f"{path}: found {kind}, expected {expected}")
 
 
 def field(record: dict, name: str, schema, path) -> Any:

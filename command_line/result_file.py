@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line.completion import Stamp
-from command_line.measurements import EXAMPLES, Measured, write_examples, write_lines, write_rows
+from command_line.measurements import EXAMPLES, Measured, write_arrays, write_examples, write_rows
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
@@ -44,9 +44,9 @@ def write_result(
     stamp.begin()
     files = [file, file.with_suffix(".csv")]
     sums = {"rows_sha256": write_rows(files[1], measured.rows)}
-    if measured.lines:
+    if measured.arrays:
         files.append(file.with_suffix(".npz"))
-        sums["lines_sha256"] = write_lines(files[-1], measured.lines)
+        sums["arrays_sha256"] = write_arrays(files[-1], measured.arrays)
     examples = file.with_suffix(EXAMPLES)
     if measured.examples:
         files.append(examples)

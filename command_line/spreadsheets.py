@@ -5,6 +5,7 @@ in front it is text.
 """
 
 import csv
+import functools
 import io
 from collections.abc import Iterable, Sequence
 
@@ -21,8 +22,11 @@ def csv_text(rows: Iterable[Sequence]) -> str:
 
 
 def _cell(value):
-    if not isinstance(value, str):
-        return value
+    return _text(value) if isinstance(value, str) else value
+
+
+@functools.lru_cache(maxsize=10_000)  # most texts of a table are there many times
+def _text(value: str) -> str:
     text = visible(value).replace("\r", "\\r")  # of which the module csv would make a line end
     return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
 

@@ -22,12 +22,12 @@ def check_template(template: str, fields: Collection[str], needed: Collection[st
         parts = list(Formatter().parse(template))
     except ValueError as error:
         raise InputError(f"{name}: {template!r:.80}: {error}; {expected}") from None
-    found = set()
+    named = set()
     for _, field, form, conversion in parts:
         if field is None:
             continue
         if field not in fields or form or conversion:
             raise InputError(f"{name}: has the field {{{field:.40}}}; {expected}")
-        found.add(field)
-    if missing := [field for field in needed if field not in found]:
+        named.add(field)
+    if missing := [field for field in needed if field not in named]:
         raise InputError(f"{name}: {template!r:.80} has no {{{missing[0]}}}; {expected}")

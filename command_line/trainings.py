@@ -58,15 +58,21 @@ class TrainingFolder:
         """Whether the training goes on from a state, or begins; nothing is changed.
 
         Raises:
-            InputError: another training has been here, or one that cannot go on, which nobody has allowed to
-                be forgotten. One that was begun and has no state yet has nothing to lose.
+            InputError: another process is training here, or has just finished; another training has been
+                here, or one that cannot go on, which nobody has allowed to be forgotten. One that was begun
+                and has no state yet has nothing to lose.
         """
+        self.stamp.check_free()
         if self._force:
             return False
         work = self.state / WORK
         goes_on = work.is_file() and any(any(self.folder.glob(pattern)) for pattern in self._states)
         self.stamp.check_same(self.stamp.recorded() or (_read_work(work) if goes_on else {}))
         made = sorted(path.name for path in self.folder.glob(self._results))
+        if made and not goes_on and self.stamp.is_current():
+            raise InputError(
+                f"{self.folder}: another process has just finished this training; give the command again"
+            )
         if made and not goes_on:  # copied without the record, or one of them was removed
             raise InputError(
                 f"{self.folder}: has {made[0]}, but neither the record of a complete training nor a state to"

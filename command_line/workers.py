@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any
 
 from command_line import options
+from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
 from command_line.option_classes import option
 from command_line.processes import Child, ProcessGroup, wait
@@ -69,7 +70,6 @@ def make_workers(number: int, dask: str | None):
     """
     if dask is None:
         return Workers(number)
-    from command_line.dask_workers import DaskWorkers
 
     return DaskWorkers(dask)
 

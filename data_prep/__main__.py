@@ -13,6 +13,10 @@ STEPS = {
         "data_prep.phrasebook.step",
         "make a real multi-parallel corpus offline (CLDR, spelled-out numbers)",
     ),
+    "phrasebook-tasks": (
+        "data_prep.phrasebook.tasks",
+        "make toy tasks of the phrasebook in the formats of XNLI, MLQA, STS, WikiANN and Tatoeba",
+    ),
     "download": (
         "data_prep.download",
         "fetch a public corpus, or lay out a local folder as if it had been fetched",

@@ -17,9 +17,14 @@ from command_line.option_classes import force_switch, option
 from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, dask_option, make_workers, workers_option
+from data_prep.block_binarizer import BlockBinarizer, binarize_file
 from data_prep.blocks import encode, read_blocks
+from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.dictionary import DICTIONARY, dictionary_path, required_dictionary, token_ids
 from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.formats.sentences import is_sentence_file
+from data_prep.formats.structures import is_structure_file
+from data_prep.formats.teacher_vectors import is_stored_file
 from data_prep.formats.texts import (
     TRAIN,
     Text,
@@ -53,16 +58,10 @@ class BinarizeJob:
 
 def is_of_sentences(path: Path) -> bool:
     """Whether other steps made a file of that name from the binarized sentences."""
-    from data_prep.formats.alignments import is_alignment_file
-    from data_prep.formats.structures import is_structure_file
-    from data_prep.formats.teacher_vectors import is_stored_file
-
     return is_alignment_file(path) or is_structure_file(path) or is_stored_file(path)
 
 
 def is_data_file(path: Path) -> bool:
-    from data_prep.formats.sentences import is_sentence_file
-
     return (
         is_sentence_file(path)
         or is_of_sentences(path)
@@ -134,8 +133,6 @@ def write_data(
         ids: as of `BlockBinarizer`.
         record: of the subword text.
     """
-    from data_prep.block_binarizer import BlockBinarizer, binarize_file
-
     languages = languages_of(texts)
     for language in languages:
         copy_file(job.input / DICTIONARY, dictionary_path(job.output, language))

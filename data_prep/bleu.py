@@ -1,8 +1,10 @@
 """sacreBLEU per target language: what detokenized text is scored with, in training and afterwards (8.2.2)."""
 
+import os
 from pathlib import Path
 
 from command_line.errors import InputError
+from command_line.outputs import checksum
 from data_prep.languages import writing_system
 
 AUTO = "auto"
@@ -56,7 +58,6 @@ def sentencepiece_model(tokenizer: str, model: Path | None = None) -> Path:
     Raises:
         InputError: it is not there.
     """
-    import os
 
     from sacrebleu.tokenizers.tokenizer_spm import SACREBLEU_DIR, SPM_MODELS
 
@@ -79,8 +80,6 @@ def _sentencepiece_bleu(tokenizer: str, model: Path | None):
     from sacrebleu.metrics import BLEU
     from sacrebleu.tokenizers.tokenizer_spm import TokenizerSPM
     from sentencepiece import SentencePieceProcessor
-
-    from command_line.outputs import checksum
 
     path = sentencepiece_model(tokenizer, model)
 

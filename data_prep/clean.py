@@ -30,7 +30,7 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import force_switch, option, output_folder, switch
-from command_line.outputs import checksum, scratch_folder, write_text
+from command_line.outputs import checksum, scratch_folder, write_json, write_text
 from command_line.progress import progress
 from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import encode, read_blocks
@@ -45,6 +45,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
+from data_prep.formats.vectors import VectorsFile, normalized
 from data_prep.language_identification import identifier_label
 from data_prep.line_filters import (
     ANY,
@@ -100,7 +101,7 @@ class Cleaning:
     )
     exclude_text: list[tuple[str, Path]] = option(
         "remove training lines in LANG that are lines of FILE, too, or fields between its tabs: "
-        "evaluation sets of any name (2.3.2); without LANG=, training lines in any language",
+        "evaluation sets of any name (thesis 2.3.2); without LANG=, training lines in any language",
         [],
         nargs="+",
         type=EXCLUDED,
@@ -224,7 +225,6 @@ def with_similarities(text: Text, vectors: list[Path]) -> Iterator[tuple]:
     if not vectors:
         yield from ((block, None) for block in blocks)
         return
-    from data_prep.formats.vectors import VectorsFile, normalized
 
     lines = count_lines(text.paths[0])
     first = VectorsFile.open(vectors[0], lines=lines)
@@ -345,8 +345,6 @@ def report(counts: dict[str, dict]) -> str:
 
 
 def main(job: Cleaning) -> None:
-    from command_line.outputs import write_json
-
     texts = find_texts(job.input)
     job.check(texts)
     others = job.evaluation_texts(texts)

@@ -9,6 +9,7 @@ takes a folder with the archives or the files in them instead of the network. --
 text of every pair of languages; an id of mtdata with @N behind it is cut to its first N pairs.
 """
 
+import sys
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from command_line.progress import progress
 from data_prep.blocks import encode
 from data_prep.corpora import CORPORA
 from data_prep.corpora.fetching import Source, read_sums
+from data_prep.corpora.mtdata_index import mtdata_splits
 from data_prep.formats.texts import (
     LANGUAGE,
     LANGUAGES,
@@ -107,8 +109,6 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
     """The bitexts of the corpus that the job asks for."""
     further = further_pairs(job, languages)
     if job.name == MTDATA:
-        from data_prep.corpora.mtdata_index import mtdata_splits
-
         if not is_english(job.centric):
             raise InputError(
                 f"--centric {job.centric}: {MTDATA} has the pairs of its ids; leave the option out"
@@ -188,8 +188,6 @@ def compare_with_paper(name: str, counts: dict[str, int], train_pairs: int | Non
 
 
 def main(job: DownloadJob) -> None:
-    import sys
-
     languages = chosen_languages(job)
     settings = {
         "name": job.name,

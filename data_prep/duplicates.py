@@ -9,6 +9,8 @@ import contextlib
 from hashlib import blake2b
 from pathlib import Path
 
+import numpy
+
 from command_line.outputs import reserve
 
 KEY_BYTES = 16
@@ -31,8 +33,6 @@ def duplicate_flags(keys_path: Path, count: int, folder: Path):
     Returns:
         `count` booleans, a numpy memory map on disk: True for every occurrence of a key but its first.
     """
-    import numpy
-
     reserve(folder / "flags", count)
     flags = numpy.memmap(folder / "flags", dtype=bool, mode="r+", shape=(count,))
     keys = numpy.memmap(keys_path, dtype="<u8", mode="r", shape=(count, 2))
@@ -56,15 +56,11 @@ def duplicate_flags(keys_path: Path, count: int, folder: Path):
 
 
 def _with_places(keys, start: int, end: int):
-    import numpy
-
     return numpy.column_stack([keys[start:end], numpy.arange(start, end, dtype="<u8")])
 
 
 def _partition(keys, partitions: int, folder: Path) -> list[Path]:
     """Spread keys, each with its place, over files by the key's value."""
-    import numpy
-
     paths = [folder / f"keys.{number:03d}" for number in range(partitions)]
     if partitions == 1:
         return paths

@@ -16,6 +16,13 @@ JAPANESE = frozenset(("Jpan", "Hira", "Kana", "Hrkt"))
 HAN = frozenset(("Hans", "Hant", "Hani", "Hanb"))
 KOREAN = frozenset(("Kore", "Hang"))
 # Class SA of Unicode's line breaking (UAX 14: no spaces between words), and Tibetan, which marks syllables.
+# What a script of a code is written with, where it is several scripts of Unicode, or one of another name.
+SCRIPTS = {
+    "Jpan": ("Hani", "Hira", "Kana"),
+    "Kore": ("Hang", "Hani"),
+    "Hans": ("Hani",),
+    "Hant": ("Hani",),
+}
 UNSPACED = frozenset(("Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom", "Tibt"))
 TWO_LETTERS = {"hbs": "sh"}  # of a language that langcodes replaces by a variety, without saying so
 # Pashto, Fula and Quechua as test sets have them; CLDR's standard is another variety.
@@ -103,10 +110,10 @@ def subtag(code: str) -> str:
 
 def same_written_language(first: str, second: str) -> bool:
     """Whether two codes mean one language in one script, as far as they say it: `zh_CN` and `zho_Hans`."""
-    one, other = find_language(first), find_language(second)
-    if one is None or other is None:
+    language, other = find_language(first), find_language(second)
+    if language is None or other is None:
         return first == second
-    return (one.subtag, one.script) == (other.subtag, other.script)
+    return (language.subtag, language.script) == (other.subtag, other.script)
 
 
 def same_language(first: str, second: str) -> bool:
@@ -115,14 +122,14 @@ def same_language(first: str, second: str) -> bool:
     """
     from langcodes import tag_distance
 
-    one, other = find_language(first), find_language(second)
-    if one is None or other is None:
+    language, other = find_language(first), find_language(second)
+    if language is None or other is None:
         return first == second
     both_say_more = first != primary_subtag(first) and second != primary_subtag(second)
-    if both_say_more and one.script != other.script:
+    if both_say_more and language.script != other.script:
         return False
-    subtags = {one.subtag, other.subtag}
-    return subtags in STANDARDS or tag_distance(one.subtag, other.subtag) <= ONE_LANGUAGE
+    subtags = {language.subtag, other.subtag}
+    return subtags in STANDARDS or tag_distance(language.subtag, other.subtag) <= ONE_LANGUAGE
 
 
 def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
@@ -133,12 +140,12 @@ def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
     if code in candidates:
         return {code}
     own = find_language(code)
-    languages = {one: find_language(one) for one in candidates if same_language(one, code)}
+    languages = {name: find_language(name) for name in candidates if same_language(name, code)}
     likeness = {
-        one: (each.script == own.script, each.subtag == own.subtag) for one, each in languages.items()
+        name: (each.script == own.script, each.subtag == own.subtag) for name, each in languages.items()
     }
     most = max(likeness.values(), default=None)
-    return {one for one, like in likeness.items() if like == most}
+    return {name for name, like in likeness.items() if like == most}
 
 
 def display_name(code: str) -> str:

@@ -18,7 +18,12 @@ from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path
 from command_line.progress import progress
 from command_line.workers import dask_option, make_workers, workers_option
+from data_prep.alignment.job import TEXT_SUFFIX
+from data_prep.alignment.links import check_range, parse_line
+from data_prep.alignment.pair_counts import PairCounts
 from data_prep.blocks import Block, read_blocks
+from data_prep.formats.texts import TRAIN, find_bitexts
+from data_prep.step_folder import StepFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +41,6 @@ class LexiconJob:
 
 
 def main(job: LexiconJob) -> None:
-    from data_prep.alignment.job import TEXT_SUFFIX
-    from data_prep.alignment.pair_counts import PairCounts
-    from data_prep.formats.texts import TRAIN, find_bitexts
-    from data_prep.step_folder import StepFolder
-
     training = [text for text in find_bitexts(job.input) if text.split == TRAIN]
     if not training:
         raise InputError(f"{job.input}: no training files, expected train.A-B.LANG")
@@ -70,8 +70,6 @@ def aligned_words(block: Block) -> Counter:
     Raises:
         InputError: a link to a word that a sentence does not have.
     """
-    from data_prep.alignment.links import check_range, parse_line
-
     path, counts = block.paths[2], Counter()
     texts = map(block.decode, range(3))
     for number, (a, b, line) in enumerate(zip(*texts, strict=True), block.first_line):

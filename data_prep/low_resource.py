@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy
+
 from command_line import options
 from command_line.completion import check_finished, input_identities, read_settings
 from command_line.errors import InputError
@@ -49,7 +51,7 @@ class LowResourceJob:
     input: Path = option("folder of SPLIT.SRC-TGT.LANG files, cleaned", required=True)
     output: Path = output_folder("the folders SIZE and monolingual")
     sizes: list[str] = option(
-        "numbers of pairs, separated by commas (4.4.6), or all (default: 3000,10000,20000,50000)",
+        "numbers of pairs, separated by commas (thesis 4.4.6), or all (default: 3000,10000,20000,50000)",
         ["3000", "10000", "20000", "50000"],
         type=options.items(SIZE),
     )
@@ -95,15 +97,15 @@ def main(job: LowResourceJob) -> None:
         if not step.is_complete(job.force):
             step.begin(is_corpus_file)
             write_pairs(train, job.output / name, ranks < size)
-            copy_sets([one for one in bitexts if one.split != TRAIN], job.output / name)
+            copy_sets([bitext for bitext in bitexts if bitext.split != TRAIN], job.output / name)
             step.finish()
     if not pretraining.is_complete(job.force):
         pretraining.begin(is_corpus_file)
         sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, job.seed)
         write_monolingual(folder, TRAIN, train.languages, sides)
-        for one in bitexts:  # there may be sets of other pairs, with the same languages
-            if (one.split, one.pair) == (VALID, train.pair):
-                write_monolingual(folder, VALID, one.languages, map(read_lines, one.paths))
+        for bitext in bitexts:  # there may be sets of other pairs, with the same languages
+            if (bitext.split, bitext.pair) == (VALID, train.pair):
+                write_monolingual(folder, VALID, bitext.languages, map(read_lines, bitext.paths))
         pretraining.finish()
 
 
@@ -173,15 +175,11 @@ def monolingual_files(folder: Path, train: Text) -> list[Path]:
 
 def random_ranks(lines: int, seed: int):
     """A random permutation: the pairs of rank below n are a random sample of n."""
-    import numpy
-
     return numpy.random.default_rng(seed).permutation(lines)
 
 
 def shuffled(train: Text, chosen, seed: int) -> Iterator[Iterator[str]]:
     """Both sides of the chosen lines, each in its own order."""
-    import numpy
-
     rows = [
         row
         for row, take in zip(islice(read_parallel(*train.paths), len(chosen)), chosen, strict=True)

@@ -51,9 +51,9 @@ class FastMosesTokenizer:
         if "." not in word:
             return _memory.keep(self._inner, word, self._moses.tokenize(f"a {word} a", return_str=True)[2:-2])
         kind = self._kind(next_word)
-        known = self._with_stop.get((word, kind))
-        if known is not None:
-            return known
+        tokenized = self._with_stop.get((word, kind))
+        if tokenized is not None:
+            return tokenized
         tokens = self._moses.tokenize(f"a {word} {_NEXT_WORDS[kind]}", return_str=True)[2:-2]
         return _memory.keep(self._with_stop, (word, kind), tokens)
 

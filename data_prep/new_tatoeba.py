@@ -14,6 +14,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from command_line import options
 from command_line.errors import InputError
 from command_line.lines import find_text, read_parallel
@@ -35,7 +37,7 @@ class NewTatoebaJob:
 
     folder: Path = positional("folder of PAIR/{dev,test}.{src,trg}: deu-eng/dev.src", metavar="DIR")
     output: Path = output_folder("english and others")
-    sample: int = option("sentence pairs of every pair of languages (3.1)", 1000)
+    sample: int = option("sentence pairs of every pair of languages (OneAligner 3.1)", 1000)
     seed: int = option("of the draw", 1, type=options.seed)
     force: bool = force_switch()
 
@@ -101,7 +103,6 @@ def sample(
     rows = [row for sides in pairs for row in read_parallel(*sides, nul=True)]
     if len(rows) < count:
         return None
-    import numpy as np
 
     rng = np.random.default_rng([seed, zlib.crc32(pair.encode())])
     lines = sorted(rng.choice(len(rows), count, replace=False).tolist())

@@ -51,6 +51,8 @@ def difference(line: str, back: str) -> str:
     """Both texts around the first character in which they differ."""
     line, back = (" ".join(text.split()) for text in (line, back))
     pairs = enumerate(zip(line, back, strict=False))
-    place = next((place for place, (one, other) in pairs if one != other), min(len(line), len(back)))
+    place = next(
+        (place for place, (character, other) in pairs if character != other), min(len(line), len(back))
+    )
     part = slice(max(0, place - SHOWN // 2), place + SHOWN // 2)
     return f"{line[part]!r} becomes {back[part]!r}"

@@ -25,7 +25,14 @@ from command_line.outputs import copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, make_workers
 from data_prep.blocks import read_blocks
-from data_prep.formats.dictionary import DICTIONARY, PADDING_FACTOR
+from data_prep.formats.dictionary import (
+    DICTIONARY,
+    PADDING_FACTOR,
+    dictionary_lines,
+    lines_in_order,
+    read_symbols,
+    write_dictionary,
+)
 from data_prep.formats.texts import (
     TRAIN,
     check_parallel,
@@ -184,8 +191,6 @@ def piece_training(job: SubwordJob) -> PieceTraining:
 
 def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
     """Write the dictionary, from the units of the training text or by copying."""
-    from data_prep.formats.dictionary import dictionary_lines, lines_in_order, read_symbols, write_dictionary
-
     path = job.output / DICTIONARY
     if job.dictionary_from:
         copy_file(job.dictionary_from / DICTIONARY, path)
@@ -208,14 +213,14 @@ def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, w
     print(size_in_words(job, size, len(symbols), len(kept), share))
 
 
-def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: float) -> str:
+def size_in_words(job: SubwordJob, size: int, units: int, kept: int, share_of_known: float) -> str:
     """What to say of a dictionary.
 
     Args:
         size: its symbols, all of them.
         units: that it could have.
         kept: those that it has.
-        known: the share of the training text's units that it has.
+        share_of_known: the share of the training text's units that it has.
     """
     special = len(SPECIAL_SYMBOLS)
     kind = "units"
@@ -224,7 +229,7 @@ def size_in_words(job: SubwordJob, size: int, units: int, kept: int, known: floa
     words = (
         f"dictionary: {size:,} symbols ({kept:,} of {units:,} {kind}, {special} special symbols,"
         f" {size - kept - special} for a multiple of {PADDING_FACTOR});"
-        f" {100 * (1 - known):.2f}% of the training text's units are <unk>"
+        f" {100 * (1 - share_of_known):.2f}% of the training text's units are <unk>"
     )
     if job.type == "sentencepiece" and units < job.vocabulary_size - special:
         words += f"; the text has no more pieces for --vocabulary-size {job.vocabulary_size}"

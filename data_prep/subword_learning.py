@@ -4,8 +4,10 @@ Byte pair encoding is learned by subword-nmt from counts of words, so memory gro
 different words, not with the text; sentencepiece samples a fixed number of lines.
 """
 
+import contextlib
 import functools
 import io
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from command_line.outputs import atomic_path
 from command_line.progress import progress
 from command_line.workers import Workers
 from data_prep.blocks import Block, read_blocks
+from data_prep.subword_models import load_subwords
 
 CHARACTER_COVERAGE = 0.9995  # as XLM-R and mBART have it, for text with Chinese characters
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")  # of sentencepiece
@@ -47,8 +50,6 @@ def learn_byte_pairs(paths: list[Path], merges: int, model: Path, workers: Worke
     Raises:
         InputError: no word has two characters.
     """
-    import contextlib
-    import sys
 
     from subword_nmt.learn_bpe import learn_bpe
 
@@ -133,6 +134,4 @@ def segment_block(type_name: str, model: Path | None, block: Block) -> tuple[byt
 
 @functools.lru_cache(maxsize=4)
 def load_cached(type_name: str, model: Path | None):
-    from data_prep.subword_models import load_subwords
-
     return load_subwords(type_name, model)

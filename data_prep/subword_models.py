@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from command_line.errors import InputError
+from data_prep.transformers_tokenizer import TransformersTokenizer
 
 MODEL_FILES = {  # by type
     "subword-nmt": "subword.codes",
@@ -132,8 +133,6 @@ def load_subwords(type_name: str, path=None):
     Raises:
         InputError: unknown type, or the file is missing or broken.
     """
-    from data_prep.transformers_tokenizer import TransformersTokenizer
-
     makers = {
         "subword-nmt": BytePairs,
         "sentencepiece": SentencePieces,

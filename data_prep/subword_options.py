@@ -108,23 +108,22 @@ def _check_options(job: SubwordJob) -> None:
     }  # fmt: skip
     applied = next((option for option, path in given.items() if path), None)
     if applied and job.type:
-        raise InputError(f"--type: of learning, but {applied} has a model; leave it out")
+        raise InputError(f"--type: {applied} has a model already; leave it out")
     chosen = job.type or DEFAULTS["type"]
     for kind, names in OF_TYPES.items():
         for name in names:
             option = f"--{name.replace('_', '-')}"
             if getattr(job, name) is not None and (applied or kind != chosen):
                 reason = f"{applied} has a model" if applied else f"--type is {chosen}"
-                raise InputError(f"{option}: of learning with --type {kind}, but {reason}; leave it out")
+                raise InputError(f"{option}: needs --type {kind}, but {reason}; leave it out")
 
 
 def _check_options_of_dictionary(job: SubwordJob) -> None:
     if job.only_used and not job.tokenizer:
-        raise InputError("--only-used: of the vocabulary of --tokenizer, which is not given")
+        raise InputError("--only-used: needs --tokenizer; give both, or leave it out")
     if job.dictionary_from and job.min_count:
         raise InputError(
-            f"--min-count {job.min_count}: of making a dictionary, but --dictionary-from has one;"
-            " leave it out"
+            f"--min-count {job.min_count}: --dictionary-from has a dictionary already; leave it out"
         )
     if job.tokenizer and (job.min_count or 1) > 1 and not job.only_used:
         raise InputError(

@@ -35,19 +35,19 @@ class BytePairDropout:
     Args:
         path: the merges.
         dropout: p of Provilkov et al. 2020.
-        known: units of the dictionary.
+        vocabulary: units of the dictionary.
     """
 
-    def __init__(self, path, dropout: float, known: Container[str]):
+    def __init__(self, path, dropout: float, vocabulary: Container[str]):
         from subword_nmt import apply_bpe
 
         with codecs.open(str(path), encoding="utf-8") as codes:
             text = codes.read()
         # the library keeps what it has drawn for a word, so what is drawn and what is not need a model each
         self._plain, self._drawn = (
-            apply_bpe.BPE(io.StringIO(text), separator=SEPARATOR, vocab=known) for _ in range(2)
+            apply_bpe.BPE(io.StringIO(text), separator=SEPARATOR, vocab=vocabulary) for _ in range(2)
         )
-        self.dropout, self.known = dropout, known
+        self.dropout, self.vocabulary = dropout, vocabulary
         apply_bpe.random = RANDOM
 
     def draw(self, units: Sequence[str], seed: int) -> list[str]:
@@ -67,7 +67,7 @@ class BytePairDropout:
         if UNKNOWN in units or self._plain.segment_tokens([text]) != units:
             return units
         drawn = self._drawn.segment_tokens([text], self.dropout)
-        return drawn if all(unit in self.known for unit in drawn) else units
+        return drawn if all(unit in self.vocabulary for unit in drawn) else units
 
 
 def words_of_pairs(units: Sequence[str]) -> Iterator[list[str]]:
@@ -90,15 +90,15 @@ class SentencePieceSampling:
         path: the model.
         alpha: smoothing of Kudo 2018, or the dropout of a BPE model.
         nbest: how many are drawn from; -1: all. A BPE model knows nothing of it.
-        known: units of the dictionary.
+        vocabulary: units of the dictionary.
     """
 
-    def __init__(self, path, alpha: float, nbest: int, known: Container[str]):
+    def __init__(self, path, alpha: float, nbest: int, vocabulary: Container[str]):
         import sentencepiece
 
         self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
         self._set_seed = sentencepiece.set_random_generator_seed
-        self.alpha, self.nbest, self.known = alpha, nbest, known
+        self.alpha, self.nbest, self.vocabulary = alpha, nbest, vocabulary
 
     @property
     def is_unigram(self) -> bool:
@@ -117,7 +117,7 @@ class SentencePieceSampling:
         if len(words) != len(stored):  # a model whose pieces go beyond a word
             return list(units)
         chosen = (
-            word if all(unit in self.known for unit in word) else usual
+            word if all(unit in self.vocabulary for unit in word) else usual
             for word, usual in zip(words, stored, strict=True)
         )
         return [unit for word in chosen for unit in word]
@@ -150,12 +150,12 @@ def words_of_pieces(units: Sequence[str]) -> list[list[str]]:
     return words
 
 
-def make_sampler(preparation, known: Container[str], dropout: float, alpha: float, nbest: int):
+def make_sampler(preparation, vocabulary: Container[str], dropout: float, alpha: float, nbest: int):
     """What draws segmentations by the subword model of a binarized folder.
 
     Args:
         preparation: of the folder.
-        known: units of the dictionary.
+        vocabulary: units of the dictionary.
         dropout: of BPE, or 0.
         alpha, nbest: of a unigram model; alpha 0 if there is to be dropout.
 
@@ -166,9 +166,9 @@ def make_sampler(preparation, known: Container[str], dropout: float, alpha: floa
     path = file and Path(preparation.folder) / file
     option, expected = ("--subword-dropout", "BPE") if dropout else ("--subword-alpha", "a unigram model")
     if kind == "subword-nmt" and dropout:
-        return BytePairDropout(path, dropout, known)
+        return BytePairDropout(path, dropout, vocabulary)
     if kind == "sentencepiece":
-        sampler = SentencePieceSampling(path, dropout or alpha, -1 if dropout else nbest, known)
+        sampler = SentencePieceSampling(path, dropout or alpha, -1 if dropout else nbest, vocabulary)
         if sampler.is_unigram != bool(dropout):
             return sampler
         kind = "sentencepiece, unigram" if sampler.is_unigram else "sentencepiece, BPE"

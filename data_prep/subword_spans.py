@@ -137,7 +137,10 @@ def _spell_alike(words, surfaces, subword_type: str) -> tuple[list[str], list[st
     if subword_type != "sentencepiece":
         return None
     for form in ("NFKC", "NFKD"):
-        normal = [_normalize(word, form) for word in unescaped], [_normalize(one, form) for one in surfaces]
+        normal = (
+            [_normalize(word, form) for word in unescaped],
+            [_normalize(surface, form) for surface in surfaces],
+        )
         if "".join(normal[0]) == "".join(normal[1]):
             return normal
     return None

@@ -52,7 +52,7 @@ class TokenizeJob:
         [],
         metavar="[LANG=]NAME",
     )
-    lowercase: bool = switch("words in lower case (2.3.2)")
+    lowercase: bool = switch("words in lower case (thesis 2.3.2)")
     workers: int = workers_option()
     dask: str | None = dask_option()
     force: bool = force_switch()

@@ -16,14 +16,18 @@ apostrophes. A name with "+lowercase" behind it is the same tokenizer with its w
 """
 
 import functools
+import importlib
+import logging
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Collection
 from itertools import pairwise
 
 from command_line.errors import InputError
 from data_prep.languages import closest, find_language, subtag, writing_system
+from data_prep.moses import FastMosesTokenizer
 from data_prep.spacing import restored, with_spaces
 from data_prep.unicode_words import UnicodeWords
 
@@ -72,8 +76,6 @@ class Moses:
 
     def __init__(self, language: str):
         from sacremoses.corpus import NonbreakingPrefixes
-
-        from data_prep.moses import FastMosesTokenizer
 
         with_rules = NonbreakingPrefixes().available_langs.values()
         self._language = closest(language, with_rules) or subtag(language)
@@ -126,9 +128,6 @@ def _with_recorded_spaces(line: str, words: list[str]) -> str:
 
 class Jieba(UnspacedText):
     def __init__(self, language: str):
-        import logging
-        import warnings
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # jieba's own way of importing is deprecated
             jieba = _import("jieba", "zh")
@@ -202,8 +201,6 @@ LOWERCASE = "+lowercase"
 
 
 def _import(module: str, extra: str):
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -12,6 +12,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
 from command_line.records import OneOf, Optional, read_json, read_record
@@ -118,8 +120,6 @@ class TransformersTokenizer:
 
         It is -1 for language tags and symbols that pad the dictionary.
         """
-        import numpy as np
-
         ids = map(self._id_of, dictionary.symbols)
         return np.array([-1 if number is None else number for number in ids], dtype=np.int64)
 
@@ -198,9 +198,9 @@ def config_of(tokenizer, parent: Path) -> dict:
 
 def special_ids(tokenizer) -> dict[str, int | None]:
     """The ids that fairseq's symbols and the mask stand for; an id that serves for two has one symbol."""
-    found: dict[str, int | None] = {}
+    id_of: dict[str, int | None] = {}
     for symbol, names in ROLES.items():
         ids = [getattr(tokenizer, name, None) for name in names]
         first = next((number for number in ids if number is not None), None)
-        found[symbol] = None if first in found.values() else first
-    return found | {MASK: getattr(tokenizer, "mask_token_id", None)}
+        id_of[symbol] = None if first in id_of.values() else first
+    return id_of | {MASK: getattr(tokenizer, "mask_token_id", None)}

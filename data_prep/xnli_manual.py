@@ -9,6 +9,8 @@ counted in its own order. OUTPUT has train.tsv, valid.tsv and test.tsv, with the
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from command_line import options
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
@@ -89,8 +91,6 @@ def read_rows(*files: Path) -> tuple[str, dict[str, list[str]]]:
 
 def draw(lines: int, seed: int) -> dict[str, list[int]]:
     """Part -> the numbers of its lines, ascending."""
-    import numpy as np
-
     order = np.random.default_rng(seed).permutation(lines).tolist()
     test, valid = lines // HELD_OUT, 2 * (lines // HELD_OUT)
     return dict(zip(PARTS, map(sorted, (order[valid:], order[test:valid], order[:test])), strict=True))

@@ -27,6 +27,7 @@ COMMANDS = {
         "an encoder learns a task in some languages (XNLI, …), and is tested in others",
     ),
     "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
+    "layers": ("embeddings.layers", "the layers of encoders that a recipe measures as they are"),
     "speed": ("embeddings.speed", "lines per second of several encoders, side by side"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }

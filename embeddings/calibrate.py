@@ -7,8 +7,9 @@ negatives ranking loss, over premise, entailed and contradicting hypothesis), th
 `retrieve` then measures is calibrated sentence retrieval.
 
 After every tenth of the updates P@1 is measured on --valid-parallel, which must not be what is tested later.
-The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command;
-DIR/calibration.json has P@1 of all, and of the encoder before training. A training that was killed goes on.
+The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command. With
+--layer, DIR/encoder-all-layers is the same with the layers above, for `finetune`. DIR/calibration.json has
+P@1 of all, and of the encoder before training. A training that was killed goes on.
 """
 
 from command_line.completion import Stamp
@@ -43,7 +44,7 @@ def calibrate(job: Calibration, pairs: list, inputs: list, folder: TrainingFolde
         read_sides(pair)
     with reading(job.model, "transformers"):
         from embeddings.best_model import best_of
-        from embeddings.calibration.encoder import load_encoder
+        from embeddings.calibration.encoder import load_encoder, save_all_layers
         from embeddings.calibration.training import train
     import torch
 
@@ -52,6 +53,8 @@ def calibrate(job: Calibration, pairs: list, inputs: list, folder: TrainingFolde
     course = Course(inferences, rated, job.nli_epochs, job.sts_epochs, job.batch_size, job.seed)
     folder.begin()
     checkpoints = train(job, job.output, model, course, pairs)
+    if job.layer is not None:
+        save_all_layers(job, job.output)
     record = {
         "format": 1,
         "kind": KIND,

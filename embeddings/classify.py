@@ -56,7 +56,7 @@ class Classification:
 
     folder: Path = positional("the corpus", metavar="DIR")
     layout: str = option(
-        "of DIR: LANG.train.tsv, .valid.tsv, .test.tsv; MLDoc (2.4.5); Amazon reviews of version 1 (cls)"
+        "of DIR: LANG.train.tsv, .valid.tsv, .test.tsv; MLDoc (thesis 2.4.5); Amazon reviews, version 1 (cls)"
         " and version 2 (marc, 2.4.6)",
         "tsv",
         choices=list(LAYOUTS),

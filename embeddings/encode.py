@@ -19,7 +19,7 @@ from pathlib import Path
 from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError, at, check_file
-from command_line.journal import Journal
+from command_line.journal import JournaledStep
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, force_switch, option, positional, switch
 from command_line.outputs import write_json
@@ -127,7 +127,9 @@ def check_text_options(job: Encoding) -> None:
         if value:
             raise InputError(f"--{name.replace('_', '-')}: belongs to --data, which is not given")
     if job.token_states and job.dtype not in FLOATS:
-        raise InputError(f"--token-states: --dtype {job.dtype} is of vectors; expected {' or '.join(FLOATS)}")
+        raise InputError(
+            f"--token-states: --dtype {job.dtype} is for vectors; expected {' or '.join(FLOATS)}"
+        )
 
 
 def encode_texts(job: Encoding) -> None:
@@ -138,8 +140,9 @@ def encode_texts(job: Encoding) -> None:
         check_file(path, "text, one sentence per line")
         inputs = [path, *job.encoder.files(job.output)]
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), by_name(job), inputs)
-        if not stamp.is_current(job.force):
-            encode_file(job, load(), path, output, stamp)
+        step = JournaledStep(stamp, job.force, output.with_name(f".{output.name}.journal.jsonl"))
+        if not step.is_complete():
+            encode_file(job, load(), path, output, step)
         if job.token_states:
             encode_states(job, load, path, output)
         print(output)
@@ -161,11 +164,10 @@ def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, stamp: Stamp) -> None:
+def encode_file(
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, step: JournaledStep
+) -> None:
     """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning.
-
-    Args:
-        stamp: describes the work, for which a journal is kept.
 
     Raises:
         InputError: the text is empty, not UTF-8 or damaged, or a line has a vector that is NaN, infinite, or
@@ -176,12 +178,10 @@ def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Pat
         raise InputError(f"{path}: is empty, expected lines of text")
     with of_text(path, "--language"):  # whether the encoder knows it, before anything is written
         encoder.encode([], language)
-    stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     numbers = Numbers(job.dtype, encoder.width)
-    journal_path = output.with_name(f".{output.name}.journal.jsonl")
     reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
-    with Journal(journal_path, stamp.work, keep=not job.force) as journal:
+    with step.journal() as journal:
         if job.force:
             unfinished.unlink(missing_ok=True)
         vectors = create_vectors(unfinished, lines, numbers)
@@ -193,8 +193,7 @@ def encode_file(job: Encoding, encoder: SentenceEncoder, path: Path, output: Pat
         record |= identity_of_vectors(unfinished)
         os.replace(unfinished, output)
         write_json(record_path(output), record)
-        journal.remove()
-        stamp.finish([output, record_path(output)])
+        step.finish([output, record_path(output)])
     warn_of_cut(record["cut"], encoder.name, f"{path}: ")
 
 

@@ -33,7 +33,7 @@ def store_layer_sums(job: DataEncoding, longest: int, force: bool) -> None:
     """
     if job.text or job.normalize:
         option = "--text" if job.text else "--normalize"
-        raise InputError(f"{option}: not of --layer-sums, which are of the binarized sentences as they are")
+        raise InputError(f"{option}: --layer-sums reads the binarized sentences as they are; leave it out")
     todo = [prefix for split in job.sets for prefix in of_pairs(text_prefixes(job.data, split), job)]
     reader = LayerReader.load(job.encoder, job.data, longest)
     arguments = (job.encoder.absolute(), job.data.absolute(), longest)
@@ -95,7 +95,7 @@ class LayerReader:
             )
         for option in ("layer", "pooling", "prefix", "target_lang"):
             if getattr(options, option) is not None:
-                raise InputError(f"--{option.replace('_', '-')}: --layer-sums are of all layers as they are")
+                raise InputError(f"--{option.replace('_', '-')}: --layer-sums stores all layers as they are")
         if options.precision != "float32":
             raise InputError(
                 f"--precision {options.precision}: --layer-sums are trained on as if the encoder ran; leave"
@@ -157,7 +157,6 @@ def _of_checkpoint(options: EncoderOptions, data: Path):
 
 
 def _of_folder(options: EncoderOptions, data: Path):
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
     from data_prep.formats.dictionary import languages_with_dictionary, load_shared_dictionary
     from fairseq_ext.tasks.sentence_embedding import SentenceEmbeddingConfig, SentenceEmbeddingTask
 

@@ -11,8 +11,9 @@ what every checkpoint reached in validation, and DIR/finetuning.csv what the bes
 training that was killed goes on; with other --test files the same model is tested again.
 """
 
-from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from command_line.completion import Stamp
 from command_line.measurements import Measured, numbers
@@ -30,8 +31,8 @@ from embeddings.finetuning.options import (
     Training,
     files_of,
 )
-from embeddings.finetuning.settings import setting
-from embeddings.finetuning.task import Examples, read_files
+from embeddings.finetuning.settings import name_of_lines, setting
+from embeddings.finetuning.task import Examples, by_language, checksum_of, read_files
 from embeddings.parallel_validation import texts_of
 from embeddings.test_sets import read_sides
 
@@ -91,16 +92,18 @@ def measure(job: Finetuning, folder: Path, tests: list) -> Measured:
     from embeddings.finetuning.training import tested
 
     training = job.training
-    found = tested(training, folder / MODEL, tests)["languages"]
+    scores = tested(training, folder / MODEL, tests)
+    examples = by_language(tests)
     learned_from = read_json(folder / LEARNED)
     run = {
         "system": {"name": job.encoder, "seed": training.seed},
-        "variant": f", {setting(training.languages, list(found), bool(training.code_switching))}",
+        "variant": f", {setting(training.languages, list(scores), bool(training.code_switching))}",
         "dataset": job.dataset or training.what.corpus,
         "task": training.task,
         "measure": training.what.measures[0],
         "train_languages": training.languages,
         "train_examples": learned_from["examples"],
+        "texts": {language: checksum_of(examples[language]) for language in scores},
         "code_switching": bool(training.code_switching),
         "hyperparameters": training.settings,
     }
@@ -111,6 +114,13 @@ def measure(job: Finetuning, folder: Path, tests: list) -> Measured:
         "weights": checksums_of(training.model),
     }
     measured = Measured(about={"encoder": encoder, "training": learned_from})
-    rows = [numbers(values, direction=language, part=training.task) for language, values in found.items()]
-    measured.add(run, chain.from_iterable(rows))
+    rows = []
+    for language, of_language in scores.items():
+        baselines = training.what.baselines(examples[language], learned_from["classes"])
+        rows += numbers(of_language.values | baselines, direction=language, part=training.task)
+        measured.arrays |= {
+            name_of_lines(measure, language): by_example.astype(np.float32)
+            for measure, by_example in of_language.by_example.items()
+        }
+    measured.add(run, rows)
     return measured

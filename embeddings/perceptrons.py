@@ -11,8 +11,6 @@ import numpy as np
 
 from command_line.progress import progress
 
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam (Kingma and Ba 2015)
-
 
 def teach(options, train, valid, seeds: Sequence[int], task: str = "teach") -> Callable:
     """A perceptron for each seed, of the epoch that is best on the validation part; the last of equals.
@@ -48,22 +46,26 @@ def learn(options, widths: Sequence[int], vectors, targets, seeds: Sequence[int]
         widths: of the layers, from that of the vectors to the number of classes.
         vectors, targets: n x C, and the numbers of their classes, n.
     """
+    import torch
+    from torch.nn.functional import cross_entropy
+
     generators = [np.random.default_rng(seed) for seed in seeds]
-    parameters = np.stack([initial(widths, generator) for generator in generators])
-    means, squares = np.zeros_like(parameters), np.zeros_like(parameters)
-    update = 0
+    parameters = torch.from_numpy(np.stack([initial(widths, generator) for generator in generators]))
+    adam = torch.optim.Adam(
+        [parameters.requires_grad_()], options.learning_rate, weight_decay=options.weight_decay
+    )
+    vectors = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+    targets = torch.from_numpy(np.asarray(targets))
     for _ in range(options.epochs):
-        orders = np.stack([generator.permutation(len(targets)) for generator in generators])
-        for start in range(0, len(targets), options.batch):
-            rows = orders[:, start : start + options.batch]  # R x B
-            slope = gradient(parameters, widths, vectors[rows], targets[rows])
-            slope += options.weight_decay * parameters
-            update += 1
-            means += (1 - BETAS[0]) * (slope - means)
-            squares += (1 - BETAS[1]) * (slope * slope - squares)
-            rate = options.learning_rate / (1 - BETAS[0] ** update)
-            parameters -= rate * means / (np.sqrt(squares / (1 - BETAS[1] ** update)) + EPSILON)
-        yield parameters
+        orders = torch.from_numpy(np.stack([generator.permutation(len(targets)) for generator in generators]))
+        for rows in orders.split(options.batch, dim=1):  # R x B
+            adam.zero_grad()
+            scores = logits(parameters, widths, vectors[rows])
+            # of every perceptron the mean over its batch
+            loss = cross_entropy(scores.flatten(0, 1), targets[rows].flatten(), reduction="sum")
+            (loss / rows.shape[1]).backward()
+            adam.step()
+        yield parameters.detach().numpy()
 
 
 def initial(widths: Sequence[int], generator: np.random.Generator) -> np.ndarray:
@@ -73,51 +75,26 @@ def initial(widths: Sequence[int], generator: np.random.Generator) -> np.ndarray
     return bound * generator.uniform(-1, 1, len(bound)).astype(np.float32)
 
 
-def layers_of(parameters: np.ndarray, widths: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Weights, R x inputs x outputs, and biases, R x 1 x outputs, as views of the parameters, R x P."""
-    layers, start = [], 0
-    for inputs, outputs in pairwise(widths):
-        end = start + inputs * outputs
-        weight, bias = parameters[:, start:end], parameters[:, end : end + outputs]
-        layers.append((weight.reshape(-1, inputs, outputs), bias[:, None]))
-        start = end + outputs
-    return layers
-
-
-def logits(parameters: np.ndarray, widths: Sequence[int], vectors: np.ndarray) -> list[np.ndarray]:
-    """What every layer reads, R x n x inputs, and at last the logits, R x n x classes.
+def logits(parameters, widths: Sequence[int], vectors):
+    """R x n x classes, of tensors.
 
     Args:
+        parameters: R x P; of every layer the weights, inputs x outputs, and the biases.
         vectors: R x n x C, or n x C for all.
     """
-    states = [vectors]
-    for number, (weight, bias) in enumerate(layers_of(parameters, widths), start=2):
-        read = states[-1] @ weight + bias
-        states.append(np.tanh(read) if number < len(widths) else read)
-    return states
+    sizes = [(inputs + 1) * outputs for inputs, outputs in pairwise(widths)]
+    for number, layer in enumerate(parameters.split(sizes, dim=1), start=2):
+        inputs = vectors.shape[-1]
+        weights, biases = layer.unflatten(1, (inputs + 1, -1)).split((inputs, 1), dim=1)
+        vectors = vectors @ weights + biases
+        if number < len(widths):
+            vectors = vectors.tanh()
+    return vectors
 
 
 def predictions(parameters: np.ndarray, widths: Sequence[int], vectors: np.ndarray) -> np.ndarray:
     """n x C -> numbers of classes, R x n."""
-    return logits(parameters, widths, vectors)[-1].argmax(axis=2)
+    import torch
 
-
-def gradient(parameters: np.ndarray, widths: Sequence[int], vectors, targets) -> np.ndarray:
-    """Of the mean cross-entropy of each batch, R x P.
-
-    Args:
-        vectors, targets: R x B x C, and the numbers of their classes, R x B.
-    """
-    *states, scores = logits(parameters, widths, vectors)
-    scores = np.exp(scores - scores.max(axis=2, keepdims=True))
-    slope = scores / scores.sum(axis=2, keepdims=True)
-    slope -= targets[..., None] == np.arange(widths[-1])
-    slope /= targets.shape[1]
-    found = np.empty_like(parameters)
-    layers = zip(layers_of(parameters, widths), layers_of(found, widths), states, strict=True)
-    for (weight, _), (of_weight, of_bias), state in reversed(list(layers)):
-        np.matmul(state.transpose(0, 2, 1), slope, out=of_weight)
-        slope.sum(axis=1, keepdims=True, out=of_bias)
-        if state is not vectors:
-            slope = (slope @ weight.transpose(0, 2, 1)) * (1 - state * state)
-    return found
+    read = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+    return logits(torch.from_numpy(parameters), widths, read).argmax(dim=2).numpy()

@@ -17,13 +17,16 @@ from command_line.provenance import command_typed, versions
 from command_line.records import read_json
 from command_line.trainings import TrainingFolder, check_one_process
 from data_prep.formats.texts import TRAIN, VALID, find_texts
+from data_prep.model_folders.libraries import reading
 from data_prep.transformers_tokenizer import tokenizer_files
+from embeddings.pretraining.examples import Batches, Masking, read_examples
 from embeddings.pretraining.options import (
     KIND,
     VALIDATION,
     Pretraining,
     encoder_folder,
 )
+from embeddings.pretraining.vocabulary import learn_tokenizer, load_tokenizer
 
 TOKENIZER = "tokenizer"  # in the folder of the trainer's state
 
@@ -62,10 +65,8 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
 def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: TrainingFolder) -> None:
     """Train from the beginning, or from the last state. Nothing is removed before all has been read."""
     goes_on = folder.goes_on()
-    from data_prep.model_folders.libraries import reading
 
     with reading(job.output, "transformers"):
-        from embeddings.pretraining.examples import Batches, Masking, read_examples
         from embeddings.pretraining.model import new_model
         from embeddings.pretraining.training import train
 
@@ -91,8 +92,6 @@ def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: Trai
 
 def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
     """That of --tokenizer, or one that is learned from the texts, once, into a folder."""
-    from embeddings.pretraining.vocabulary import learn_tokenizer, load_tokenizer
-
     longest = job.network.max_length
     if job.tokenizer:
         return load_tokenizer(job.tokenizer, longest)

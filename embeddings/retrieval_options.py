@@ -109,11 +109,11 @@ class Retrieval:
     def _check_scores(self) -> None:
         named = ",".join(self.similarity)
         if self.normalize_batch is not None and self.normalize is None:
-            raise InputError("--normalize-batch: of --normalize, which is not given; give both")
+            raise InputError("--normalize-batch: needs --normalize; give both")
         if self.normalize is not None and not self.scored:
-            raise InputError(f"--normalize: of {COSINE} and {BERT_SCORE}; --similarity has only {named}")
+            raise InputError(f"--normalize: needs {COSINE} or {BERT_SCORE}; --similarity has only {named}")
         if self.without_specials and BERT_SCORE not in self.similarity:
-            raise InputError(f"--without-specials: of {BERT_SCORE}; --similarity has only {named}")
+            raise InputError(f"--without-specials: needs {BERT_SCORE}; --similarity has only {named}")
 
     @property
     def scored(self) -> list[str]:

@@ -116,7 +116,7 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> Measured:
             "distractors": sides.distractors.record(),
             "versions": versions("torch", "numpy", "faiss-cpu"),
         },
-        lines={
+        arrays={
             f"{similarity}/{name}": of.hits
             for name, direction in directions.items()
             for similarity, of in direction.precisions.items()

@@ -9,9 +9,12 @@ COMMANDS = {
     "score": ("eval.scoring.score", "BLEU, chrF++, off-target rate, copies, COMET of translated folders"),
     "adequacy": (
         "eval.probes.adequacy",
-        "cosine of sentence embeddings of sources and translations (4.5.2)",
+        "cosine of sentence embeddings of sources and translations (thesis 4.5.2)",
     ),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
+    "examples": ("eval.scoring.examples", "translations of several systems side by side (thesis 4.5.3)"),
+    "human-sheet": ("eval.scoring.human_sheet", "a blind sheet for raters of translations (thesis 4.5.3)"),
+    "human-scores": ("eval.scoring.human_scores", "scores of raters by system, and their agreement"),
     "probe": ("eval.probes", "analyses of the hidden states and outputs of checkpoints"),
     "report": ("eval.report", "tables, plots and one HTML file from result files"),
 }

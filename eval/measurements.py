@@ -1,20 +1,28 @@
 """Queries of rows: the numbers of several result files in one table, and their means over runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from command_line.errors import InputError, at
-from command_line.measurements import COLUMNS, NAMES, Measured, read_columns
-from eval.results.systems import MeanStd, Run, System, by_dataset, group_runs
-
-MEASURED_ALIKE = (  # fields of runs on one dataset
-    *("split", "train_split", "train_sentences", "texts", "only_words"),
-    *("alignments", "batch_tokens", "encoder"),
+from command_line.measurements import (
+    COLUMNS,
+    NAMES,
+    REQUIRED,
+    WHOLE,
+    Measured,
+    check_written,
+    read_columns,
 )
+from eval.results.measures import groups_of
+from eval.results.result_set import ResultSet
+from eval.results.systems import MEASURED_ALIKE, MeanStd, Run, System, by_dataset, group_runs
+
 ONE_SYSTEM = "runs of one name must differ in their seed only"
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 
@@ -45,23 +53,29 @@ class Measurements:
         """
         files: dict[Path, pd.DataFrame] = {}
         tables: list[pd.DataFrame] = []
-        seen: dict[str, tuple[Run, pd.DataFrame]] = {}  # dataset, or dataset and system -> its first run
+        firsts: dict[
+            tuple[str, ...], tuple[Run, dict]
+        ] = {}  # dataset, or dataset and system -> its first run
         for run in (run for system in systems for run in system.runs):
             path = run.path.with_suffix(".csv")
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
-            table = _rows_of(files[path], run, len(tables))
-            check_alike(*seen.setdefault((run.dataset, run.name), (run, table)), run, table, ONE_SYSTEM)
+            tables.append(_rows_of(files[path], run, len(tables)))
+            directions = directions_of(tables[-1])
+            check_directions(
+                *firsts.setdefault((run.dataset, run.name), (run, directions)), run, directions, ONE_SYSTEM
+            )
             if not allow_unlike:
-                check_alike(*seen.setdefault(run.dataset, (run, table)), run, table, ALLOWED)
-            tables.append(table)
-        return cls(systems, pd.concat(tables, ignore_index=True) if tables else _table([]))
+                first, expected = firsts.setdefault((run.dataset,), (run, directions))
+                check_directions(first, expected, run, directions, ALLOWED)
+                _check_ways(first, run)
+        return cls(systems, pd.concat(tables, ignore_index=True) if tables else as_table([]))
 
     @classmethod
     def derived(cls, measured: Measured) -> "Measurements":
         """Rows that were computed from others, and are in no file."""
         runs = [Run(Path(), run, number=number) for number, run in enumerate(measured.runs)]
-        return cls(group_runs(runs), _table(measured.rows))
+        return cls(group_runs(runs), as_table(measured.rows))
 
     def by_dataset(self) -> "dict[str, Measurements]":
         """Dataset -> what was measured on it, both in the order given."""
@@ -104,6 +118,16 @@ class Measurements:
         rows = self.rows if measure is None else self.rows[self.rows.measure == measure]
         return [name for name in rows[column].unique() if name]
 
+    def of_runs(self, measure: str, **columns) -> dict[str, list[float]]:
+        """System -> a number for each of its runs, in their order: the mean over its rows whose columns hold
+        these values. Systems with a run without any are left out.
+        """
+        chosen = self.where(measure=measure, **columns)
+        means = chosen.rows.groupby(["system", "run"]).value.mean()
+        numbers = {system.name: list(means[system.name]) for system in chosen.systems}
+        runs = {system.name: len(system.runs) for system in chosen.systems}
+        return {name: values for name, values in numbers.items() if len(values) == runs[name]}
+
     def where(self, **columns) -> "Measurements":
         """The rows whose columns hold these values, or one of a list, and the systems that have such rows."""
         rows = self.rows
@@ -131,7 +155,9 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     Raises:
         InputError: as `read_columns`; a number stands in it twice.
     """
-    rows = _table(read_columns(path, sha256))
+    rows = _quickly_read(path, sha256)
+    if rows is None:
+        rows = as_table(read_columns(path, sha256))  # says which line is damaged
     keys = [name for name in COLUMNS if name != "value"]
     twice = rows[rows.duplicated(keys)]
     if len(twice):
@@ -143,8 +169,47 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
     return rows
 
 
-def _table(rows: list[dict] | dict[str, list]) -> pd.DataFrame:
+def _quickly_read(path: Path, sha256: str) -> pd.DataFrame | None:
+    """The rows of a file by pandas, which takes a tenth of the time; None if anything is not as it must be.
+
+    Raises:
+        InputError: the file is missing, or another one.
+    """
+    check_written(path, sha256)
+    types = dict.fromkeys(NAMES, str) | dict.fromkeys((*WHOLE, "value"), float)
+    try:
+        missing = {name: [""] for name in WHOLE}
+        rows = pd.read_csv(
+            path, dtype=types, keep_default_na=False, na_values=missing, float_precision="round_trip"
+        )
+    except ValueError:  # also pandas' errors of CSV and of encoding
+        return None
+    is_table = set(REQUIRED) <= set(rows) <= set(COLUMNS) and isinstance(rows.index, pd.RangeIndex)
+    if not is_table or not np.isfinite(rows.value).all():
+        return None
+    whole = [name for name in WHOLE if name in rows and rows[name].notna().all()]
+    names_of_all = (rows[name] != "" for name in REQUIRED if name in NAMES)
+    if "run" not in whole or not all(of_all.all() for of_all in names_of_all):
+        return None
+    if any((rows[name] % 1 > 0).any() for name in WHOLE if name in rows):
+        return None
+    return as_table(rows.astype(dict.fromkeys(whole, int)))
+
+
+def as_table(rows: list[dict] | dict[str, list] | pd.DataFrame) -> pd.DataFrame:
+    """Rows as the numbers of `Measurements`."""
     return pd.DataFrame(rows, columns=list(COLUMNS)).fillna(dict.fromkeys(NAMES, ""))
+
+
+def in_groups(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of scores, each once for every average over directions that it belongs to: that is its `part`.
+    A mean over the rows of one is unweighted, and over those directions that have the measure.
+    """
+    rows = rows[rows.part == ""]
+    places = rows[["direction", "kind"]].drop_duplicates().itertuples(index=False, name=None)
+    groups = {place: groups_of(*place) for place in places}
+    of_rows = [groups[place] for place in zip(rows.direction, rows.kind, strict=True)]
+    return rows.assign(part=of_rows).explode("part", ignore_index=True)
 
 
 def rows_of(run: Run) -> pd.DataFrame:
@@ -162,35 +227,43 @@ def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def check_alike(first: Run, expected: pd.DataFrame, run: Run, rows: pd.DataFrame, remedy: str) -> None:
-    """Two runs are of the same lines of the same directions, and were measured in the same way. What was
-    translated through a pivot may lack directions: those from the pivot and into it.
+def directions_of(rows: pd.DataFrame) -> dict[str, float | str]:
+    """Every direction of a run, and its number of lines where they were counted."""
+    lines = rows[rows.measure == "lines"].set_index("direction").value
+    return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
+
+
+def check_directions(
+    first: Run, expected: Mapping[str, float | str], run: Run, found: Mapping[str, float | str], remedy: str
+) -> None:
+    """Two runs are of the same lines of the same directions. What was translated through a pivot may lack
+    directions: those from the pivot and into it.
 
     Raises:
         InputError: they are not; names both files.
     """
-    directions, ways = (
-        (_directions(expected), _directions(rows)),
-        (_ways(first), _ways(run)),
-    )
-    measured = [*directions[0], *directions[1]]
+    names = {**expected, **found}
     if first.record.get("pivot") or run.record.get("pivot"):
-        measured = [name for name in directions[0] if name in directions[1]]
-    known = ways[0].keys() & ways[1].keys()
-    for sides, names in ((directions, measured), (ways, sorted(known))):
-        for name in names:
-            wanted, found = (side.get(name, "none") for side in sides)
-            if found != wanted:
-                raise InputError(
-                    f"{run.path}: {name}: {found} ({run.name!r}), but {wanted} in {first.path}"
-                    f" ({first.name!r}); {remedy}"
-                )
+        names = expected.keys() & found.keys()
+    _check_equal(first, expected, run, found, names, remedy)
 
 
-def _directions(rows: pd.DataFrame) -> dict[str, float | str]:
-    """Every direction, and its number of lines where they were counted."""
-    lines = rows[rows.measure == "lines"].set_index("direction").value
-    return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
+def _check_ways(first: Run, run: Run) -> None:
+    """Two runs on one dataset were measured in the same way, as far as both say it."""
+    expected, found = _ways(first), _ways(run)
+    _check_equal(first, expected, run, found, sorted(expected.keys() & found.keys()), ALLOWED)
+
+
+def _check_equal(
+    first: Run, expected: Mapping, run: Run, found: Mapping, names: Iterable[str], remedy: str
+) -> None:
+    for name in names:
+        here, there = (side.get(name, "none") for side in (found, expected))
+        if here != there:
+            raise InputError(
+                f"{run.path}: {name}: {here} ({run.name!r}), but {there} in {first.path} ({first.name!r});"
+                f" {remedy}"
+            )
 
 
 def _ways(run: Run) -> dict:
@@ -203,3 +276,13 @@ def _ways(run: Run) -> dict:
             name if key is None else f"{name} of {key}": entry for key, entry in entries if entry is not None
         }
     return ways
+
+
+@lru_cache(maxsize=16)
+def measured_by(results: ResultSet, kind: str, allow_unlike: bool) -> Measurements:
+    """What the files of a kind hold; several sections of a report ask the same.
+
+    Raises:
+        InputError: as `Measurements.of`.
+    """
+    return Measurements.of(results.systems_of(kind), allow_unlike or results.allow_unlike)

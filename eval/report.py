@@ -2,8 +2,9 @@
 
 Takes any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
 stand for all result files in them; those with the same system name and other seeds become one system with
-mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/*.png, and
-removes tables and plots that an earlier report wrote there and this one does not (files.txt lists them).
+mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/* (PNG,
+SVG and PDF), and removes tables and plots that an earlier report wrote there and this one does not (files.txt
+lists them).
 Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
 """
 
@@ -22,7 +23,7 @@ from eval.reporting.shown import UNLIKE, kinds, sections_of
 from eval.results.result_set import ResultSet
 
 FILES = "files.txt"  # the tables and plots of a report: those that the next one does not write are removed
-_EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.png)")
+_EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.(png|svg|pdf))")
 
 
 def add_arguments(parser) -> None:

@@ -5,8 +5,6 @@ import sys
 from command_line.dispatch import run
 
 COMMANDS = {
-    "pilot": ("fairseq_ext.commands.pilot", "how fast a training is: run its command for half a minute"),
-    "plan": ("fairseq_ext.commands.plan", "updates, words, arithmetic and hours of trainings, from pilots"),
     "describe": (
         "fairseq_ext.commands.describe",
         "what a checkpoint is: axes, languages, data, training, parameters, options",
@@ -19,10 +17,6 @@ COMMANDS = {
         "fairseq_ext.commands.trim_vocabulary",
         "shrink the vocabulary of a trained model to what a corpus uses",
     ),
-    "precision": (
-        "fairseq_ext.commands.precision",
-        "the option of fairseq-train for the fastest precision of this machine's devices",
-    ),
     "average": ("fairseq_ext.commands.average", "the mean of the last or the best checkpoints of a training"),
     "package": (
         "fairseq_ext.commands.package",
@@ -33,10 +27,24 @@ COMMANDS = {
         "a trained sentence encoder or translation model in the format of another library",
     ),
     # of the recipes
+    "dry-run": (
+        "fairseq_ext.commands.dry_run",
+        "print the commands of a recipe, with trainings as they are started",
+    ),
+    "plan": (
+        "fairseq_ext.commands.plan",
+        "updates, words, operations and hours of the trainings of a recipe",
+    ),
+    "on-device": (
+        "fairseq_ext.commands.on_device",
+        "run a training with options that only its machine knows: precision, rank",
+    ),
     "run-training": (
         "fairseq_ext.commands.run_training",
         "run a training of fairseq, unless it has finished",
     ),
+    "checkpoints": ("fairseq_ext.commands.checkpoints", "the checkpoints of the course of a training"),
+    "search-table": ("fairseq_ext.commands.search_table", "the best trainings of a search over options"),
     "finished-trainings": (
         "fairseq_ext.commands.finished_trainings",
         "the trainings in a folder that have finished",

@@ -1,7 +1,9 @@
 """A trained model with the task that it needs for inference: ours, and those of stock fairseq."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import torch
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
@@ -55,6 +57,13 @@ class LoadedModel:
         )
         return record | ({"name": name} if name else {})
 
+    def untrained(self, seed: int) -> "LoadedModel":
+        """The model with weights as before its training, drawn anew."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = self.task.build_model(self.state["cfg"]["model"], from_checkpoint=True)
+        return replace(self, model=model.eval())
+
 
 def load_for_inference(
     path, data, translates: bool = True, separate_dictionaries: bool = False, **task_options
@@ -87,8 +96,8 @@ def load_for_inference(
         else:
             task = task_class(cfg, load_shared_dictionary(data, languages_with_dictionary(data)))
         initialized_from = origin.initialized_from(state, path)
-        known = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
-        task.load_state_dict({**known, **tags})
+        task_state = {"dictionary_sha256": task.fingerprint, origin.FIELD: initialized_from}
+        task.load_state_dict({**task_state, **tags})
         model = task.build_model(state["cfg"]["model"], from_checkpoint=True)
         if translates:
             _check_sides(model, path)
@@ -116,18 +125,18 @@ def load_ensemble(paths, data, **task_options) -> LoadedModel:
         return first
     tags = first.task.tags
     for other, path in zip(others, paths[1:], strict=True):
-        found = other.task.tags
-        for what, one, expected in (
-            ("languages", found.languages, tags.languages),
-            ("placement of language tags", found.placement_name, tags.placement_name),
-            ("target behind the source (LCS)", found.announces_target, tags.announces_target),
+        others_tags = other.task.tags
+        for what, own, expected in (
+            ("languages", others_tags.languages, tags.languages),
+            ("placement of language tags", others_tags.placement_name, tags.placement_name),
+            ("target behind the source (LCS)", others_tags.announces_target, tags.announces_target),
         ):
-            if one != expected:
+            if own != expected:
                 raise InputError(
-                    f"{path}: its {what}: {one}, and {expected} in {paths[0]}; models of an ensemble read the"
+                    f"{path}: its {what}: {own}, and {expected} in {paths[0]}; models of an ensemble read the"
                     " same input"
                 )
-    model = Ensemble([one.model for one in (first, *others)])
+    model = Ensemble([own.model for own in (first, *others)])
     return LoadedModel(model.eval(), first.task, first.state, first.averaged, ensemble=len(paths))
 
 
@@ -140,7 +149,7 @@ def _task_of(options, path, translates: bool) -> tuple[type, type]:
         return MultilingualNmtConfig, MultilingualNmtTask
     if translates:
         raise InputError(
-            f"{path}: of the task {SENTENCES!r}, a sentence encoder, which does not translate; expected a "
+            f"{path}: has the task {SENTENCES!r}: a sentence encoder, which does not translate; expected a "
             f"model of {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
         )
     return SentenceEmbeddingConfig, SentenceEmbeddingTask
@@ -163,10 +172,10 @@ def _check_sides(model, path) -> None:
 
 def _check_embeddings(model, weights: dict, path, data, with_tags: bool) -> None:
     expected = len(model.encoder.embed_tokens.weight)
-    found = len(weights["encoder.embed_tokens.weight"])
-    if expected != found:
+    rows = len(weights["encoder.embed_tokens.weight"])
+    if expected != rows:
         tags = " with language tags" if with_tags else ""
         raise InputError(
             f"{data}/dict.*.txt: {expected} symbols{tags}, but {path} has embeddings for"
-            f" {found}; use the folder that the model was trained on"
+            f" {rows}; use the folder that the model was trained on"
         )

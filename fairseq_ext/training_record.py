@@ -15,9 +15,14 @@ from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.records import Objects, OneOf, Optional, read_record
+from data_prep.formats.alignments import is_alignment_file
+from data_prep.formats.sentences import index_path
+from data_prep.formats.structures import is_structure_file
+from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 from data_prep.model_folders.identity import check_folder
 from fairseq_ext.checkpoints.progress import BEST, LAST
 from fairseq_ext.checkpoints.whole import is_whole
+from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
 
 RECORD = "training.json"
 LOG = "train.log"
@@ -80,11 +85,11 @@ class TrainingRecord:
         self._check_same(record)
         if record["outputs"] is None:
             return True
-        for name, known in record["outputs"].items():
+        for name, written in record["outputs"].items():
             path = self.folder / name
             if not path.is_file():
                 raise InputError(f"{path}: is gone since this training came to its end; {_ADVICE}")
-            if file_identity(path) != known:
+            if file_identity(path) != written:
                 raise InputError(f"{path}: has changed since this training came to its end; {_ADVICE}")
         return False
 
@@ -96,11 +101,11 @@ class TrainingRecord:
         return None
 
     def _check_same(self, record: dict) -> None:
-        known, found = record["options"], self.options
+        recorded, own = record["options"], self.options
         done = "began" if record["outputs"] is None else "was trained"
-        for name in known | found:
-            if known.get(name) != found.get(name):
-                before, now = (_shown(name, options.get(name)) for options in (known, found))
+        for name in recorded | own:
+            if recorded.get(name) != own.get(name):
+                before, now = (_shown(name, options.get(name)) for options in (recorded, own))
                 raise InputError(f"{self.folder}: {done} {before}, found {now}; {_ADVICE}")
         for option in sorted(_starts(self.inputs) - _starts(record["inputs"])):
             raise InputError(f"{self.folder}: {done} without {option}, found with {option}; {_ADVICE}")
@@ -166,15 +171,15 @@ def forget(folder) -> None:
 
 def parse_options(words: Sequence[str]) -> dict[str, str]:
     """Option -> its values as text; the last of several counts, as in fairseq."""
-    found: dict[str, list[str]] = {}
+    options: dict[str, list[str]] = {}
     name = ""
     for word in words:
         if word.startswith("--"):
             name, sign, value = word.partition("=")
-            found[name] = [value] if sign else []
+            options[name] = [value] if sign else []
         else:
-            found.setdefault(name, []).append(word)
-    return {name: " ".join(values) for name, values in found.items()}
+            options.setdefault(name, []).append(word)
+    return {name: " ".join(values) for name, values in options.items()}
 
 
 def files_read(data, options: dict[str, str]) -> list[Path]:
@@ -187,9 +192,6 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
         InputError: there is no such folder, or nothing to train on in it.
     """
     # numpy comes with these, and the end of a training needs none
-    from data_prep.formats.alignments import is_alignment_file
-    from data_prep.formats.structures import is_structure_file
-    from data_prep.formats.teacher_vectors import is_stored_file, is_stored_of
 
     data = Path(data)
     if not data.is_dir():
@@ -198,14 +200,14 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     aligned, aligner = _reads_alignments(options), options.get("--alignments")  # else by the only aligner
     vectors = {options.get(option) for option in ("--teacher", "--encoder-vectors")}
     layers = {options.get("--layer-sums")}
-    found = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in subsets]
-    if not found:
+    files = [path for path in sorted(data.iterdir()) if path.name.split(".")[0] in subsets]
+    if not files:
         raise InputError(
             f"{data}: nothing to train on; expected the output of `python -m data_prep binarize`"
         )
     return [
         path
-        for path in found
+        for path in files
         if (not is_alignment_file(path) or (aligned and is_alignment_file(path, aligner)))
         and (not is_structure_file(path) or path.suffix[1:] in structures)
         and (not is_stored_file(path) or is_stored_of(path, vectors, layers))
@@ -234,7 +236,6 @@ def _mixtures(options: dict[str, str]) -> dict[str, dict[str, float]]:
     """The tasks of a pre-training by language; none of other trainings."""
     if _PRETRAINING not in options:
         return {}
-    from fairseq_ext.data.noising.tasks import parse_mixtures
 
     return parse_mixtures(options[_PRETRAINING], _PRETRAINING)
 
@@ -270,8 +271,6 @@ def _texts_of_languages(inputs: Iterable[str], options: dict[str, str]) -> set[s
     """A pre-training reads all binarized texts of its languages, `SPLIT.….LANG.idx`, and so does a training
     without pairs; others name the pairs that they read.
     """
-    from data_prep.formats.sentences import index_path
-
     languages = {*_mixtures(options), *_unpaired(inputs, options)}
     indices = tuple(index_path(Path(f".{language}")).name for language in sorted(languages))
     return {name for name in inputs if name.endswith(indices) and not name.startswith("--")}
@@ -281,7 +280,6 @@ def _structures(options: dict[str, str]) -> set[str]:
     """The kinds of analyses that the tasks of a pre-training need."""
     if not (mixtures := _mixtures(options)):
         return set()
-    from fairseq_ext.data.noising.tasks import TASKS
 
     return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
 

@@ -82,11 +82,11 @@ def divergence_of(error: BaseException) -> str | None:
     where it begins: with hooks that fail at outputs such as an encoder's, so that another exception, which
     says nothing of gradients, is what gets out.
     """
-    for one in _chain(error):
-        if isinstance(one, FloatingPointError) and _is_divergence(str(one)):
-            return f"{_update_of(one)}gradients are NaN or infinite; {_ADVICE}"
-        _, raised, said = str(one).partition(f"{FloatingPointError.__name__}: ")
-        if type(one).__name__ == _SPAWNED and raised and _is_divergence(said):
+    for cause in _chain(error):
+        if isinstance(cause, FloatingPointError) and _is_divergence(str(cause)):
+            return f"{_update_of(cause)}gradients are NaN or infinite; {_ADVICE}"
+        _, raised, said = str(cause).partition(f"{FloatingPointError.__name__}: ")
+        if type(cause).__name__ == _SPAWNED and raised and _is_divergence(said):
             return f"gradients are NaN or infinite; {_ADVICE}"
     return None
 

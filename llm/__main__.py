@@ -7,12 +7,18 @@ from command_line.dispatch import run
 COMMANDS = {
     "instruct": (
         "llm.instruct",
-        "bitext and word alignments to instructions: MT, Align, Hint, Revise, Mono (6.2)",
+        "bitext and word alignments to instructions: MT, Align, Hint, Revise, Mono (thesis 6.2)",
     ),
     "new-model": ("llm.new_model", "a small model with random weights, for experiments from nothing"),
-    "tune": ("llm.tune", "low-rank adapters of a model on instructions, in one of three curricula (6.3.2)"),
-    "translate": ("llm.translate", "translate a test set in all directions by a prompt (6.3.1, D.3, D.4)"),
-    "states": ("llm.states", "sentences of every layer, for `eval probe cosine` (6.4.5)"),
+    "tune": (
+        "llm.tune",
+        "low-rank adapters of a model on instructions, in one of three curricula (thesis 6.3.2)",
+    ),
+    "translate": (
+        "llm.translate",
+        "translate a test set in all directions by a prompt (thesis 6.3.1, D.3, D.4)",
+    ),
+    "states": ("llm.states", "sentences of every layer, for `eval probe cosine` (thesis 6.4.5)"),
 }
 
 if __name__ == "__main__":

@@ -41,11 +41,12 @@ from data_prep.languages import is_english, is_unspaced
 from data_prep.step_folder import StepFolder
 from llm.instructions.folder import INDEX, STEP, InstructionFolder, encode, file_name
 from llm.instructions.language_names import language_names
-from llm.instructions.sentence_pair import SentencePair, Side
+from llm.instructions.sentence_pair import SentencePair, Side, phrases_by_length
 from llm.instructions.tasks import TASKS
 from llm.instructions.word_pairs import LONGEST, Characters, is_word, phrase_pairs, word_places
 
 LINES = 1_000  # of a task of a worker
+OTHERS, OWN = "other-sentences", "same-sentence"  # where wrong phrases of revise are from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,12 @@ class InstructionJob:
         metavar="LANG,…",
     )
     longest_phrase: int = option("words of an aligned phrase", LONGEST)
+    errors: str = option(
+        f"of revise: the wrong phrase is of one of the {LINES:,} lines around, and as long ({OTHERS}), or of"
+        f" the same one, where it then is twice ({OWN})",
+        OTHERS,
+        choices=(OTHERS, OWN),
+    )
     seed: int = option("of what is drawn: pairs, answers, errors, hints", 1, type=options.seed)
     workers: int = workers_option()
     force: bool = force_switch()
@@ -90,7 +97,11 @@ class InstructionJob:
     def chosen(self, bitext: Text) -> list[Direction]:
         """The directions of a pair that are instructed."""
         both = [bitext.languages, bitext.languages[::-1]]
-        return [one for one in both if self.directions is None or format_direction(one) in self.directions]
+        return [
+            direction
+            for direction in both
+            if self.directions is None or format_direction(direction) in self.directions
+        ]
 
     def tasks_of(self, direction: Direction) -> list[str]:
         """What is instructed in a direction: monolingual tasks where its target is one of their languages."""
@@ -125,7 +136,9 @@ def main(job: InstructionJob) -> None:
         counts = {}
         for bitext, paths in files.items():
             counts |= instruct(job, bitext, paths, names, job.output, workers)
-    directions = sorted({format_direction(one) for bitext in bitexts for one in job.chosen(bitext)})
+    directions = sorted(
+        {format_direction(direction) for bitext in bitexts for direction in job.chosen(bitext)}
+    )
     InstructionFolder(job.output, names, directions, counts).save()
     folder.finish()
     print(summary(counts))
@@ -152,7 +165,7 @@ def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
     """
     languages = languages_of(bitexts)
     for name, named in (
-        ("--directions", [language for one in job.directions or [] for language in one.split("-")]),
+        ("--directions", [language for pair in job.directions or [] for language in pair.split("-")]),
         ("--mono-languages", job.mono_languages or []),
     ):
         for language in named:
@@ -174,7 +187,7 @@ def files_of(job: InstructionJob, bitexts: Iterable[Text]) -> dict[Text, list[Pa
     """
     if not job.needs_words:
         return {bitext: list(bitext.paths) for bitext in bitexts}
-    words = {(one.split, one.pair): one.paths for one in find_bitexts(job.words)}
+    words = {(aligned.split, aligned.pair): aligned.paths for aligned in find_bitexts(job.words)}
     files = {}
     for bitext in bitexts:
         paths = words.get((bitext.split, bitext.pair))
@@ -202,7 +215,7 @@ def instruct(
     Returns:
         name of a file -> its entry in the index.
     """
-    tasks = list(dict.fromkeys(task for one in job.chosen(bitext) for task in job.tasks_of(one)))
+    tasks = list(dict.fromkeys(task for direction in job.chosen(bitext) for task in job.tasks_of(direction)))
     files = {task: output / file_name(bitext.split, task, bitext.pair) for task in tasks}
     counts: Counter = Counter()
     make = functools.partial(instructions_of_block, job, bitext, names)
@@ -230,10 +243,16 @@ def instructions_of_block(
 ) -> tuple[int, dict[str, list[str]]]:
     """How many lines a block has, and task -> lines of its file. Runs in a worker process."""
     made: dict[str, list[str]] = {}
-    for number, sides in read_sides(job, bitext, names, block):
+    numbered = list(read_sides(job, bitext, names, block))
+    elsewhere: dict[str, dict[int, list[str]]] = {language: {} for language in bitext.languages}
+    if job.errors == OTHERS:
+        for side, language in enumerate(bitext.languages):
+            elsewhere[language] = phrases_by_length(sides[side] for _, sides in numbered)
+    for number, sides in numbered:
         by_language = dict(zip(bitext.languages, sides, strict=True))
         for direction in job.chosen(bitext):
-            pair = SentencePair(*(by_language[language] for language in direction))
+            source, target = direction
+            pair = SentencePair(by_language[source], by_language[target], elsewhere[target])
             name = format_direction(direction)
             for task in job.tasks_of(direction):
                 chance = random.Random(f"{job.seed} {bitext.split} {bitext.pair} {number} {name} {task}")
@@ -287,7 +306,7 @@ def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) ->
     spelled = [
         pair
         for pair in phrases
-        if all(is_word(text[slice(*one)]) for text, one in zip(texts, pair, strict=True))
+        if all(is_word(text[slice(*span)]) for text, span in zip(texts, pair, strict=True))
     ]
     return [
         {"words": place, "phrases": [pair[side] for pair in spelled]} for side, place in enumerate(places)
@@ -297,7 +316,7 @@ def _aligned(job: InstructionJob, texts, words_and_links, paths, number: int) ->
 def _characters(places: list[Characters], spans: list[tuple[int, int]]) -> list[Characters]:
     """Spans of words as spans of characters; words that the line does not spell are nowhere."""
     there = [[place for place in places[start:end] if place[0] < place[1]] for start, end in spans]
-    return [(found[0][0], found[-1][1]) if found else (0, 0) for found in there]
+    return [(words[0][0], words[-1][1]) if words else (0, 0) for words in there]
 
 
 def summary(counts: dict[str, dict]) -> str:

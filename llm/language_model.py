@@ -60,7 +60,9 @@ def text_end(special: Sequence[int]) -> int:
     Args:
         special: the tokenizer's special_tokens_mask of the text.
     """
-    return len(special) - next((count for count, one in enumerate(reversed(special)) if not one), 0)
+    return len(special) - next(
+        (count for count, is_special in enumerate(reversed(special)) if not is_special), 0
+    )
 
 
 def load_model(folder: Path, precision: str, device_map: str | None = None):

@@ -54,9 +54,9 @@ class NewModel:
         Raises:
             InputError: there is none at all, or of one of these languages.
         """
-        texts = [one for one in find_texts(self.text) if one.split == TRAIN]
+        texts = [text for text in find_texts(self.text) if text.split == TRAIN]
         check_parallel(texts)
-        codes = [code for one in texts for code in one.languages]
+        codes = [code for text in texts for code in text.languages]
         missing = [code for code in self.languages or () if code not in codes]
         if missing or not codes:
             named = f" of these languages: {', '.join(missing)}" if missing else ""
@@ -76,7 +76,7 @@ def main(job: NewModel) -> None:
     model.save_pretrained(job.output)
     tokenizer.save_pretrained(job.output)
     folder.finish()
-    print(f"{job.output}: {sum(one.numel() for one in model.parameters()):,} parameters")
+    print(f"{job.output}: {sum(parameter.numel() for parameter in model.parameters()):,} parameters")
 
 
 def lines_of(files: list[Path], most: int) -> Iterator[str]:
@@ -103,7 +103,10 @@ def learn_tokenizer(lines: Iterator[str], size: int):
     )
     tokenizer.train_from_iterator(lines, trainer)
     names = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), SPECIAL, strict=True))
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="left", **names)
+    read = ["input_ids", "attention_mask"]  # BLOOM's `generate` refuses types of tokens
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, padding_side="left", model_input_names=read, **names
+    )
 
 
 def random_model(job: NewModel, vocabulary: int):

@@ -14,7 +14,7 @@ from data_prep.model_folders.adapters import check_adapter
 from data_prep.model_folders.loading import check_ids
 from eval.results.files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
-from llm.language_model import PRECISIONS, model_files
+from llm.language_model import PRECISIONS, add_adapter, load_model, load_tokenizer, model_files
 from llm.tuned import TUNING, Tuned
 
 UNTUNED = "w/o fine-tuning"
@@ -68,7 +68,7 @@ class PromptedModel:
         """The directions that it was taught."""
         record = self._record
         taught = record.record["directions"] if record and self.supervised is None else self.supervised or []
-        return {split_direction(one, TUNING) for one in taught}
+        return {split_direction(name, TUNING) for name in taught}
 
     def warn_of_unknown(self, directions: Iterable[Direction], sets: str) -> None:
         """A line on standard error if --supervised has directions, misspelled ones perhaps, without a set.
@@ -77,8 +77,8 @@ class PromptedModel:
             directions: that have one.
             sets: which, and where, such as "test set in DATA/text".
         """
-        having = {format_direction(one) for one in directions}
-        if missing := [one for one in self.supervised or [] if one not in having]:
+        having = {format_direction(direction) for direction in directions}
+        if missing := [direction for direction in self.supervised or [] if direction not in having]:
             print(
                 f"warning: --supervised: {', '.join(missing)}: no {sets}, which has"
                 f" {', '.join(sorted(having))}",
@@ -132,8 +132,6 @@ class PromptedModel:
             InputError: as `load_model`, `load_tokenizer`, `check_ids`, `add_adapter`, `Tuned.check_model`.
         """
         import torch
-
-        from llm.language_model import add_adapter, load_model, load_tokenizer
 
         tokenizer = load_tokenizer(self.weights)
         if self._record is not None:

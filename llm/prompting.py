@@ -46,8 +46,8 @@ class PromptOptions:
     def __post_init__(self):
         if self.file:
             if not self.file.is_file():
-                known = ", ".join(PROMPTS)
-                raise InputError(f"--prompt {self.file}: no such file; expected one of {known}, or a file")
+                names = ", ".join(PROMPTS)
+                raise InputError(f"--prompt {self.file}: no such file; expected one of {names}, or a file")
             check_template(self.template, FIELDS, ("text",), f"--prompt {self.file}")
 
     @property

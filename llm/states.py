@@ -7,7 +7,6 @@ state per sentence and layer: L0 is the embeddings, L1 … the layers, the last 
 "output" in figures. Of two such folders, `eval probe cosine BEFORE AFTER` shows the change.
 """
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel import FINAL_NORM
+from eval.probes.parallel_lines import say_skipped, with_words
 from eval.probes.store import KIND, store_files, write_index
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import check_positions, warn_of_cut
@@ -119,7 +119,7 @@ def describe(job: Extraction, layers: list[str], directions: dict[str, dict], se
         "data": {"path": path_in_record(job.data, job.output)},
         "dataset": job.dataset or job.data.resolve().name,
         "max_lines": job.max_lines,
-        "supervised": [format_direction(one) for one in sorted(job.model.taught())],
+        "supervised": [format_direction(direction) for direction in sorted(job.model.taught())],
         "layers": {"encoder": layers, "decoder": []},
         "encoder_output": layers[-1],
         "tags": [],
@@ -127,38 +127,6 @@ def describe(job: Extraction, layers: list[str], directions: dict[str, dict], se
         "splits": {job.split: directions},
         "seconds": {"states": round(seconds, 2)},
     }
-
-
-def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction, list[str]]:
-    """The lines that have words on both sides, whatever the model: of several the same ones are compared.
-
-    Args:
-        lines: of both directions of every pair.
-        source: where they are from, for the error.
-
-    Raises:
-        InputError: a pair has no such lines.
-    """
-    kept = {}
-    for (first, second), own in lines.items():
-        sides = zip(own, lines[second, first], strict=True)
-        kept[first, second] = [line for line, other in sides if line.strip() and other.strip()]
-        if not kept[first, second]:
-            raise InputError(f"{source} of {first}-{second}: no line has words on both sides; expected some")
-    return kept
-
-
-def say_skipped(skipped: dict[Direction, int], split: str) -> None:
-    """A line on standard error if there are some."""
-    if counts := [
-        f"{count:,} of {'-'.join(pair)}"
-        for pair, count in skipped.items()
-        if count and pair == tuple(sorted(pair))
-    ]:
-        print(
-            f"states: {split} lines that are empty on a side are skipped: {', '.join(counts)}",
-            file=sys.stderr,
-        )
 
 
 def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.journal import Journal
+from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, force_switch, option, output_folder
 from command_line.outputs import check_other_folder, checksum, write_json, write_text
@@ -89,16 +89,16 @@ class PromptedJob:
             )
         wanted = self.directions
         if wanted in SETS:
-            chosen = [one for one in sets if wanted == ALL or (one in taught) == (wanted == SUPERVISED)]
+            chosen = [pair for pair in sets if wanted == ALL or (pair in taught) == (wanted == SUPERVISED)]
         else:
             chosen = parse_directions(wanted, "--directions")
             for direction in chosen:
                 if direction not in sets:
                     raise InputError(f"{self.text}: no {self.split} set of {format_direction(direction)}")
         if self.pivot:
-            through = [one for one in chosen if one not in taught and self.pivot not in one]
+            through = [pair for pair in chosen if pair not in taught and self.pivot not in pair]
             if wanted not in SETS and through != chosen:
-                other = next(one for one in chosen if one not in through)
+                other = next(pair for pair in chosen if pair not in through)
                 raise InputError(
                     f"--pivot {self.pivot}: {format_direction(other)} of --directions was taught or has"
                     f" {self.pivot} in it; expected zero-shot directions between other languages"
@@ -112,30 +112,22 @@ class PromptedJob:
 def main(job: PromptedJob) -> None:
     sources = job.sources()
     check_other_folder(job.output, [job.text, *job.model.folders()])
-    stamp = Stamp(
-        job.output / ".translate.done",
-        "translate",
-        by_name(job),
-        [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)],
-    )
-    if not stamp.is_current(job.force):
+    inputs = [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)]
+    step = JournaledStep(Stamp(job.output / ".translate.done", "translate", by_name(job), inputs), job.force)
+    if not step.is_complete():
         job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
-        translate(job, sources, job.output, stamp, continued=not job.force)
+        translate(job, sources, step)
 
 
-def translate(
-    job: PromptedJob, sources: dict[Direction, Path], output: Path, stamp: Stamp, continued: bool
-) -> None:
+def translate(job: PromptedJob, sources: dict[Direction, Path], step: JournaledStep) -> None:
     """Load, ask, write.
 
     Args:
         sources: direction -> file.
-        stamp: describes the work, for which a journal is kept.
-        continued: take what is in the journal of a run that was killed.
     """
     from llm.generation import Answers
 
-    started = time.monotonic()
+    started, output = time.monotonic(), job.output
     read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
     limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
     check_positions(job.model.weights, read, limits)
@@ -143,8 +135,7 @@ def translate(
     answers = Answers(model, tokenizer, job.search, job.asked.chat)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
     texts = [lines[path] for path in sources.values()]
-    stamp.begin()
-    with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
+    with step.journal() as journal:
         ask = Asking(job, answers, journal, sources)
         if job.pivot:
             to_pivot = [(source, job.pivot) for source, _ in sources]
@@ -157,8 +148,7 @@ def translate(
     record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
     write_json(output / TRANSLATION, record)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    journal.remove()
-    stamp.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in sources)])
+    step.finish([output / TRANSLATION, *(output / f"{format_direction(pair)}.txt" for pair in sources)])
 
 
 class Asking:
@@ -195,15 +185,20 @@ class Asking:
             self.prompter(direction, filter(None, lines))
             for direction, lines in zip(directions, texts, strict=True)
         ]
-        answers = iter(self.answers.to([one for each in prompts for one in each], self.journal, task))
+        answers = iter(self.answers.to([prompt for each in prompts for prompt in each], self.journal, task))
         for number, each in enumerate(prompts):
             self.asked[number] += len(each)
-            self.cut[number] += sum(one in self.answers.cut for one in each)
+            self.cut[number] += sum(prompt in self.answers.cut for prompt in each)
         return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
 def describe(
-    job: PromptedJob, sources, output: Path, found: list[list[str]], cut: Mapping[int, int], seconds: float
+    job: PromptedJob,
+    sources,
+    output: Path,
+    translations: list[list[str]],
+    cut: Mapping[int, int],
+    seconds: float,
 ) -> dict:
     """The contents of `translate.json`.
 
@@ -218,7 +213,7 @@ def describe(
             "cut_prompts": cut[number],
             "sha256": checksum(output / f"{format_direction(direction)}.txt"),
         }
-        for number, (direction, hypotheses) in enumerate(zip(sources, found, strict=True))
+        for number, (direction, hypotheses) in enumerate(zip(sources, translations, strict=True))
     }
     return {
         "format": 1,

@@ -26,9 +26,11 @@ from command_line.trainings import STATE, TrainingFolder
 from data_prep.model_folders.loading import check_ids
 from data_prep.model_folders.models import check_model
 from llm.instructions.folder import Instructions
-from llm.language_model import check_positions, model_files, weights_identity
+from llm.language_model import check_positions, load_tokenizer, model_files, weights_identity, without_weights
 from llm.tuned import TUNING, curriculum_title
+from llm.tuning.model import check_adapter
 from llm.tuning.options import VALIDATION, Tuning
+from llm.tuning.overlong import ENDING, Overlong
 from llm.tuning.processes import Processes, world_size
 
 STATES = ("stage-*", f"{STATE}/stage-*/rate-*/{VALIDATION}", f"{STATE}/stage-*/rate-*-state/checkpoint-*")
@@ -87,9 +89,7 @@ def check_readable(job: Tuning, files: Iterable[Path]) -> None:
     Raises:
         InputError: the tokenizer or a file cannot be read, or the model has no such layers.
     """
-    from llm.language_model import load_tokenizer, without_weights
     from llm.tuning.examples import InstructionLines
-    from llm.tuning.model import check_adapter
 
     check_ids(load_tokenizer(job.model), without_weights(job.model), job.model)
     InstructionLines(sorted(files))
@@ -104,9 +104,7 @@ def tune(job: Tuning, stages: list, processes: Processes) -> None:
     """
     from torch.utils.data import ConcatDataset
 
-    from llm.language_model import load_tokenizer
     from llm.tuning.examples import Examples, InstructionLines
-    from llm.tuning.overlong import ENDING, Overlong
     from llm.tuning.training import Stage
 
     tokenizer = load_tokenizer(job.model)

@@ -21,7 +21,10 @@ from tests.stories.story import lay_out
 from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 
 # Pages whose commands a test of their own runs as they stand.
-RUN_BY = {"docs/embeddings.md": "tests/embeddings/test_guide.py"}
+RUN_BY = {
+    "docs/embeddings.md": "tests/embeddings/test_guide.py",
+    "docs/probing_from_python.md": "tests/integration/test_python_pages.py",
+}
 # What no test runs as it stands: page, how the commands begin (a regular expression), why.
 NOT_RUN = (
     (
@@ -44,6 +47,7 @@ NOT_RUN = (
     ),
     # The recipe of each page is run from text to report in its small configuration, in the story of its name.
     ("recipes/README.md", ".* --config own.sh", "24 models; the README has two of them, which are trained"),
+    ("recipes/README.md", ".* --plan 1e14", "as tests/recipes/test_plan.py runs it"),
     (
         "recipes/README.md",
         ".* --launcher slurm",

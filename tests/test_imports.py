@@ -1,6 +1,7 @@
 """Who may import whom. Read from the source, so that imports inside functions count as well."""
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -135,7 +136,86 @@ def test_rooms_of_eval_import_only_what_lies_below():
 
 
 def test_no_circles_of_modules():
-    assert circles(edges(deferred=False)) == []
+    assert circles(edges(deferred=True)) == []
+
+
+# --- imports inside functions
+
+CHEAP = {"numpy", "regex"}  # libraries that a `--help` may load
+OF_A_PLATFORM = {"resource", "readline"}  # parts of the standard library that some machines lack
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+def names_in(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    """The modules that a statement loads."""
+    if isinstance(statement, ast.Import):
+        return {alias.name for alias in statement.names}
+    whole = {f"{statement.module}.{alias.name}" for alias in statement.names}
+    return whole if whole <= set(modules()) else {statement.module}
+
+
+@cache
+def libraries(module: str) -> frozenset[str]:
+    """The costly libraries that are loaded with a module, at the top of it and of what it imports.
+
+    The package `fairseq_ext` loads fairseq, unless one of its own commands imports it.
+    """
+    reached, todo = set(), [module]
+    while todo:
+        if (each := todo.pop()) not in reached:
+            reached.add(each)
+            todo += imports(each, deferred=False)
+    loaded = {
+        name.split(".")[0]
+        for each in reached
+        for statement in statements(tree_of(each), deferred=False)
+        for name in names_in(statement)
+    }
+    if "fairseq_ext" in loaded and module.split(".")[0] != "fairseq_ext":
+        loaded.add("fairseq")
+    if "fairseq" in loaded:
+        loaded.add("torch")
+    return frozenset(loaded - CHEAP - set(FOLDERS) - sys.stdlib_module_names)
+
+
+def costs_nothing(module: str, name: str) -> bool:
+    """Whether `name` could as well be imported at the top of the module."""
+    package = name.split(".")[0]
+    if package in sys.stdlib_module_names:
+        return package not in OF_A_PLATFORM
+    if package not in FOLDERS:
+        return package in libraries(module) | CHEAP
+    loaded = libraries(name) | ({"fairseq"} if package == "fairseq_ext" != module.split(".")[0] else set())
+    return loaded <= libraries(module)
+
+
+def deferred_imports(module: str) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports inside functions, without those that ask whether a library is installed (`try`)."""
+    for function in ast.walk(tree_of(module)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside_try = {
+                id(node) for block in ast.walk(function) if isinstance(block, ast.Try) for node in block.body
+            }
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in inside_try:
+                    yield node
+
+
+@pytest.mark.parametrize("folder", ["command_line", "data_prep", "fairseq_ext", "llm"])
+def test_an_import_inside_a_function_saves_loading_a_library(folder):
+    without_reason = {
+        f"{module}:{statement.lineno} {name}"
+        for module in modules()
+        if module.split(".")[0] == folder
+        for statement in deferred_imports(module)
+        for name in names_in(statement)
+        if costs_nothing(module, name)
+    }
+    assert without_reason == set()
 
 
 @pytest.mark.parametrize("package", FOLDERS)

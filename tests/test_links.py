@@ -10,6 +10,7 @@ import pytest
 from tests.documented_commands import PAGES, ROOT
 
 RESULTS = ROOT / "docs/results"
+PUBLISHED = ["table", "dataset", "system", "direction", "measure", "value", "note"]
 COLUMNS = ["dataset", "system", "seed", "split", "kind", "direction", "layer", "measure", "value"]
 
 
@@ -46,3 +47,16 @@ def test_numbers_of_a_page_are_one_a_row(page):
     assert all(re.fullmatch(r"-?\d+(\.\d+)?", row[-1]) for row in rows)
     assert len({tuple(row[:-1]) for row in rows}) == len(rows) > 0
     assert f"](data/{page.name})" in (RESULTS / f"{page.stem}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("recipes/*/published.csv")), ids=lambda path: path.parent.name
+)
+def test_published_numbers_are_one_a_row(page):
+    with page.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == PUBLISHED
+    assert all(re.fullmatch(r"-?\d+(\.\d+)?", row[5]) for row in rows)
+    keys = {(*row[:5], row[6]) for row in rows}
+    assert len(keys) == len(rows) > 0
+    assert "](published.csv)" in (page.parent / "README.md").read_text(encoding="utf-8")

@@ -137,7 +137,8 @@ def test_environment_is_made_once(make_env, tmp_path):
     assert result.returncode == 0, result.stderr
     assert calls[0] == "-m venv .venv"
     assert calls[-1].endswith(
-        "--no-build-isolation --editable .[ja,zh,ko,align,formats,embed,llm,onnx,lid,ctranslate2,cluster,dev]"
+        "--no-build-isolation"
+        " --editable .[ja,zh,ko,align,formats,comet,embed,llm,onnx,lid,ctranslate2,cluster,dev]"
     )
     assert all("--constraint constraints.txt" in call for call in calls[1:])
     assert make_env()[1] == []

@@ -11,6 +11,8 @@ import importlib
 import traceback
 from dataclasses import dataclass
 
+import numpy as np
+
 from command_line.errors import InputError
 from command_line.processes import ProcessGroup, wait
 
@@ -39,13 +41,13 @@ ALIGNERS = {
         "data_prep.alignment.fast_align",
         "DirectedAligner",
         True,
-        "IBM model 2 near the diagonal, built in (5.1.1)",
+        "IBM model 2 near the diagonal, built in (thesis 5.1.1)",
     ),
     "word2word": AlignerChoice(
         "data_prep.alignment.word2word",
         "LexiconAligner",
         False,
-        "lexicon of the bitext, few and precise, phrases (5.1.1)",
+        "lexicon of the bitext, few and precise, phrases (thesis 5.1.1)",
     ),
     "eflomal": AlignerChoice(
         "data_prep.alignment.external_aligners",
@@ -156,6 +158,4 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
 
 def _no_links() -> tuple:
     """What an aligner returns of no lines."""
-    import numpy as np
-
     return np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)

@@ -95,10 +95,10 @@ def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = Fals
         InputError: another number of lines, or a malformed one.
     """
     agreement = Agreement()
-    for number, (expected, found) in enumerate(read_parallel(gold, alignment), start=1):
+    for number, (expected, proposed_line) in enumerate(read_parallel(gold, alignment), start=1):
         proposed = {
             (i, j)
-            for a, b, c, d in parse_line(found, alignment, number)
+            for a, b, c, d in parse_line(proposed_line, alignment, number)
             for i in range(a, b)
             for j in range(c, d)
         }

@@ -32,7 +32,7 @@ class AlignmentJob:
     )
     symmetrization: str = option("how two directions are joined", USUAL_LINKS[0], choices=SYMMETRIZATIONS)
     one_to_one: bool = option(
-        "keep only links whose words have no other, as the paper does (5.1.1)",
+        "keep only links whose words have no other, as the paper does (thesis 5.1.1)",
         USUAL_LINKS[1],
         action=BooleanOptionalAction,
     )
@@ -45,7 +45,9 @@ class AlignmentJob:
         f"word2word: best translations of a word that count (default: {USUAL_TRANSLATIONS})"
     )
     out_of_domain: list[Path] = option(
-        "folders of words whose training files the aligner is trained on too (5.2.1)", [], metavar="DIR"
+        "folders of words whose training files the aligner is trained on too (thesis 5.2.1)",
+        [],
+        metavar="DIR",
     )
     train_sample: int = option("sentence pairs to train on; 0 takes all", 1_000_000, type=options.natural)
     max_length: int = option("words; longer lines stay unaligned", 512)

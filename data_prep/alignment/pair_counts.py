@@ -18,7 +18,8 @@ class PairCounts:
     """
 
     def __init__(self, counted: Iterable[tuple[tuple[str, str], int]]):
-        """
+        """Count what was counted in parts.
+
         Args:
             counted: a word and its translation, and how often they are aligned; a pair may come again.
         """

@@ -16,14 +16,13 @@ OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and 
 
 from command_line.workers import make_workers
 from data_prep.alignment.job import AlignmentJob
+from data_prep.alignment.subword_alignment import store_subword_spans
+from data_prep.alignment.word_alignment import align_words
 from data_prep.formats.texts import find_bitexts
+from data_prep.subword_spans import type_of_spelled
 
 
 def main(job: AlignmentJob) -> None:
-    from data_prep.alignment.subword_alignment import store_subword_spans
-    from data_prep.alignment.word_alignment import align_words
-    from data_prep.subword_spans import type_of_spelled
-
     bitexts = find_bitexts(job.input)
     if job.data:
         type_of_spelled(job.subword)  # what will not do is refused before hours of alignment

@@ -116,11 +116,11 @@ def map_block(subword_type: str, block: Block) -> tuple[list[list[tuple]], np.nd
 
 
 def _check_sizes(sides: list[Path], lengths, first: int, sizes: np.ndarray) -> None:
-    for side, expected, found in zip(sides, lengths, sizes, strict=True):
-        part = expected[first : first + len(found)]
-        wrong = np.flatnonzero(part != found[: len(part)])
+    for side, expected, counted in zip(sides, lengths, sizes, strict=True):
+        part = expected[first : first + len(counted)]
+        wrong = np.flatnonzero(part != counted[: len(part)])
         if len(wrong):
             raise InputError(
                 f"{index_path(side)}: sentence {first + wrong[0] + 1} has {part[wrong[0]]} subwords, but the "
-                f"subword text has {found[wrong[0]]}; binarize it again"
+                f"subword text has {counted[wrong[0]]}; binarize it again"
             )

@@ -98,8 +98,8 @@ def _best(together, own: float, correction, translations: int) -> dict[int, int]
     scores = counts * (1 + own)
     places, values = correction
     if len(places):
-        found = np.minimum(np.searchsorted(places, others), len(places) - 1)
-        scores -= np.where(places[found] == others, values[found], 0)
+        indices = np.minimum(np.searchsorted(places, others), len(places) - 1)
+        scores -= np.where(places[indices] == others, values[indices], 0)
     best = np.lexsort((others, -counts, -scores))[:translations]
     return {int(other): rank for rank, other in enumerate(others[best])}
 

@@ -256,13 +256,13 @@ class Source:
             self._downloads.rmdir()  # made for that alone
         self._taken_out = None
 
-    def identities(self, names: Iterable[str], known: dict | None = None) -> dict[str, dict | None]:
+    def identities(self, names: Iterable[str], earlier: dict | None = None) -> dict[str, dict | None]:
         """What stands behind names that were asked for: path and checksum, or None where there is no file.
 
         Args:
-            known: these of an earlier run; they hold for downloads that have been removed since.
+            earlier: these of an earlier run; they hold for downloads that have been removed since.
         """
-        return {name: self._identity(name) or (known or {}).get(name) for name in sorted(names)}
+        return {name: self._identity(name) or (earlier or {}).get(name) for name in sorted(names)}
 
     def _identity(self, name: str) -> dict | None:
         if self._folder is not None:
@@ -341,6 +341,6 @@ class Source:
         parts = Path(name).parts
         for last in (parts[-1], uncompressed_name(name)):
             for start in range(len(parts)):
-                if found := find_text(self._folder.joinpath(*parts[start:-1], last)):
-                    return found
+                if path := find_text(self._folder.joinpath(*parts[start:-1], last)):
+                    return path
         return None

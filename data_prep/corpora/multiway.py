@@ -30,10 +30,10 @@ def choose_multiway(
         language: _first_by_hash(rows(), 2 * lines * CANDIDATES_PER_LINE)
         for language, rows in corpora.items()
     }
-    common = set.intersection(*(set(known) for known in candidates.values()))
+    common = set.intersection(*(set(row_of) for row_of in candidates.values()))
     chosen = []
     for digest in sorted(common):
-        rows = {language: known[digest] for language, known in candidates.items()}
+        rows = {language: row_of[digest] for language, row_of in candidates.items()}
         if all(row is not None for row in rows.values()):
             shared = next(iter(rows.values()))[1]
             chosen.append({"": shared} | {language: row[0] for language, row in rows.items()})

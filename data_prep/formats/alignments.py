@@ -1,41 +1,25 @@
 """Aligned words of a bitext as subword spans: `DATA/SPLIT.A-B.ALIGNER.alignment`, beside the sentences.
 
 One file per split, pair (A before B in the alphabet) and aligner, or what `align --name` calls it where one
-aligner stores several. Little-endian:
-
-    bytes             content
-    8                 "WORDALGN"
-    4 x 2             version, number of columns (4)
-    8 x 2             number of sentence pairs n, number of aligned pairs m
-    2 x 4 x m         start and end in A, start and end in B, per aligned pair
-    8 x (n + 1)       where the aligned pairs of every sentence pair begin, and m
+aligner stores several. It is a `ragged_array` whose rows are aligned pairs: start and end in A, start and end
+in B.
 
 Spans are half-open, in subwords, and count neither language tags nor `</s>`. The aligned pairs of a sentence
 pair ascend by (start_a, end_a, start_b, end_b), none twice.
 """
 
-import contextlib
 import re
-import shutil
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from command_line.errors import InputError, at
-from command_line.outputs import atomic_path
-from data_prep.formats.binary_header import read_header
+from data_prep.formats.ragged_array import LARGEST, Kind, RaggedArray, RaggedWriter
 
 SUFFIX = ".alignment"
-MAGIC = b"WORDALGN"
-VERSION = 1
-COLUMNS = 4  # start_a, end_a, start_b, end_b
-LONGEST = 2**16 - 1  # subwords of a sentence
+KIND = Kind(b"WORDALGN", columns=4, command="python -m data_prep align")
 _NAME = re.compile(rf"[^.]+\.[^.]+-[^.]+\.(?P<aligner>.+){re.escape(SUFFIX)}")
-_HEADER = struct.Struct("<8sIIQQ")
-_SPAN = np.dtype("<u2")
-_OFFSET = np.dtype("<u8")
 _LINES_AT_ONCE = 1 << 18
 
 
@@ -92,42 +76,11 @@ def choose_aligner(data, wanted: str | None, option: str, preferred: str | None 
     return wanted or names[0]
 
 
-class AlignedSpansWriter:
-    """Writes the file line by line; it appears under its name when the `with` block has ended well.
-
-    Memory does not grow with the number of lines.
-    """
+class AlignedSpansWriter(RaggedWriter):
+    """Writes the file line by line; it appears under its name when the `with` block has ended well."""
 
     def __init__(self, data, split: str, pair: tuple[str, str], aligner: str):
-        self.path = alignment_path(data, split, pair, aligner)
-        self.lines = 0
-        self.pairs = 0
-
-    def __enter__(self) -> "AlignedSpansWriter":
-        self._complete = atomic_path(self.path)
-        temporary = self._complete.__enter__()
-        self._offsets_path = temporary.with_name(temporary.name + ".offsets")
-        self._spans = open(temporary, "wb", buffering=1 << 20)
-        self._offsets = open(self._offsets_path, "w+b", buffering=1 << 18)
-        self._spans.write(self._header())
-        self._offsets.write(struct.pack("<Q", 0))
-        return self
-
-    def __exit__(self, *error) -> None:
-        with contextlib.ExitStack() as ending:
-            ending.push(self._complete)  # last, and with what goes wrong before it
-            ending.callback(self._offsets_path.unlink, missing_ok=True)
-            ending.enter_context(self._spans)
-            ending.enter_context(self._offsets)
-            if error[0] is not None:
-                raise error[1]
-            self._offsets.seek(0)
-            shutil.copyfileobj(self._offsets, self._spans, 1 << 20)
-            self._spans.seek(0)
-            self._spans.write(self._header())
-
-    def _header(self) -> bytes:
-        return _HEADER.pack(MAGIC, VERSION, COLUMNS, self.lines, self.pairs)
+        super().__init__(alignment_path(data, split, pair, aligner), KIND)
 
     def append(self, spans: Iterable[Iterable[int]]) -> None:
         """Add the aligned pairs (start_a, end_a, start_b, end_b) of the next line, in any order.
@@ -138,18 +91,15 @@ class AlignedSpansWriter:
         rows = sorted({tuple(map(int, row)) for row in spans})
         for row in rows:
             start_a, end_a, start_b, end_b = row
-            if not (0 <= start_a < end_a <= LONGEST and 0 <= start_b < end_b <= LONGEST):
+            if not (0 <= start_a < end_a <= LARGEST and 0 <= start_b < end_b <= LARGEST):
                 raise InputError(
                     f"{at(self.path, self.lines + 1)}: found the spans {row}, "
-                    f"expected 0 <= start < end <= {LONGEST}"
+                    f"expected 0 <= start < end <= {LARGEST}"
                 )
-        self._spans.write(np.array(rows, dtype=_SPAN).tobytes())
-        self.lines += 1
-        self.pairs += len(rows)
-        self._offsets.write(struct.pack("<Q", self.pairs))
+        super().append(rows)
 
 
-class AlignedSpans:
+class AlignedSpans(RaggedArray):
     """The aligned pairs of every line of a bitext, memory-mapped.
 
     `len()` is the number of lines; `[i]` is the `n x 4` int64 array (start_a, end_a, start_b, end_b) of line
@@ -160,15 +110,7 @@ class AlignedSpans:
     """
 
     def __init__(self, path):
-        self.path = Path(path)
-        self._lines, self._pairs = _read_header(self.path)
-        begin = _HEADER.size + COLUMNS * _SPAN.itemsize * self._pairs
-        # an empty file cannot be mapped, and a header is never empty
-        content = np.memmap(self.path, dtype=np.uint8, mode="r")
-        self._spans = content[_HEADER.size : begin].view(_SPAN).reshape(-1, COLUMNS)
-        self._offsets = content[begin:].view(_OFFSET)
-        if self._offsets[0] != 0 or self._offsets[-1] != self._pairs:
-            raise InputError(f"{self.path}: damaged; run `python -m data_prep align --force` again")
+        super().__init__(path, KIND)
 
     @classmethod
     def open(cls, data, split: str, pair: tuple[str, str], aligner: str) -> "AlignedSpans":
@@ -178,24 +120,13 @@ class AlignedSpans:
     def __reduce__(self):  # a worker process maps the file anew instead of receiving its content
         return type(self), (self.path,)
 
-    def __len__(self) -> int:
-        return self._lines
-
     @property
     def total(self) -> int:
         """Aligned pairs of all lines together."""
-        return self._pairs
+        return len(self.all_rows)
 
     def __getitem__(self, line: int) -> np.ndarray:
-        if not -self._lines <= line < self._lines:
-            raise IndexError(line)
-        line %= self._lines
-        begin, end = int(self._offsets[line]), int(self._offsets[line + 1])
-        return self._spans[begin:end].astype(np.int64)
-
-    def counts(self) -> np.ndarray:
-        """Number of aligned pairs of every line."""
-        return np.diff(self._offsets.astype(np.int64))
+        return self.rows_of(line)
 
     def check(self, lengths_a, lengths_b) -> None:
         """Compare with the sentences.
@@ -209,21 +140,18 @@ class AlignedSpans:
         """
         lengths = [np.asarray(sizes, dtype=np.int64) for sizes in (lengths_a, lengths_b)]
         for sizes in lengths:
-            if len(sizes) != self._lines:
-                raise InputError(
-                    f"{self.path}: {self._lines} lines, but the data has {len(sizes)}; align again"
-                )
-        for first in range(0, self._lines, _LINES_AT_ONCE):
-            last = min(first + _LINES_AT_ONCE, self._lines)
+            self.check_count(len(sizes))
+        for first in range(0, len(self), _LINES_AT_ONCE):
+            last = min(first + _LINES_AT_ONCE, len(self))
             self._check_lines(first, [sizes[first:last] for sizes in lengths])
 
     def _check_lines(self, first: int, lengths: list[np.ndarray]) -> None:
-        offsets = self._offsets[first : first + len(lengths[0]) + 1].astype(np.int64)
+        offsets = self.offsets[first : first + len(lengths[0]) + 1].astype(np.int64)
         counts = np.diff(offsets)
-        if (counts < 0).any() or offsets[-1] > self._pairs:
+        if (counts < 0).any() or offsets[-1] > self.total:
             line = first + int(np.argmax(counts < 0)) + 1
-            raise InputError(f"{at(self.path, line)}: damaged; run `python -m data_prep align --force` again")
-        spans = self._spans[offsets[0] : offsets[-1]].astype(np.int64)
+            raise InputError(f"{at(self.path, line)}: damaged; {self.remedy}")
+        spans = self.all_rows[offsets[0] : offsets[-1]].astype(np.int64)
         owner = np.repeat(np.arange(len(counts)), counts)
         for side, sizes in enumerate(lengths):
             start, end = spans[:, 2 * side], spans[:, 2 * side + 1]
@@ -248,24 +176,6 @@ class AlignedSpans:
 def _ascending(rows: np.ndarray) -> np.ndarray:
     """Whether every row (of positions below 2**16) is lexicographically above the one before."""
     keys = rows[:, 0].astype(np.uint64)
-    for column in range(1, COLUMNS):
+    for column in range(1, KIND.columns):
         keys = (keys << np.uint64(16)) | rows[:, column].astype(np.uint64)
     return keys[1:] > keys[:-1]
-
-
-def _read_header(path: Path) -> tuple[int, int]:
-    """Number of lines and of aligned pairs.
-
-    Raises:
-        InputError: no such file, another kind of file, or one of another size than it says.
-    """
-    (version, columns, lines, pairs), size = read_header(path, _HEADER, MAGIC, "python -m data_prep align")
-    if (version, columns) != (VERSION, COLUMNS):
-        raise InputError(
-            f"{path}: version {version} with {columns} columns, "
-            f"expected {VERSION} with {COLUMNS}; align again"
-        )
-    expected = _HEADER.size + COLUMNS * _SPAN.itemsize * pairs + _OFFSET.itemsize * (lines + 1)
-    if size != expected:
-        raise InputError(f"{path}: {size} bytes, expected {expected}: not whole; align again")
-    return lines, pairs

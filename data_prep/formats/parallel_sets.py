@@ -12,7 +12,7 @@ def source_files(text: Path, split: str) -> dict[Direction, Path]:
     Raises:
         InputError: as `find_bitexts`, `check_parallel`.
     """
-    bitexts = [one for one in find_bitexts(text) if one.split == split]
+    bitexts = [candidate for candidate in find_bitexts(text) if candidate.split == split]
     check_parallel(bitexts)
     return {
         direction: path

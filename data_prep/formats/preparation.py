@@ -15,7 +15,10 @@ from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
 from command_line.outputs import write_json
 from command_line.records import Anything, Objects, check, read_record
+from data_prep.normalization import normalize
 from data_prep.step_folder import SUBWORD
+from data_prep.subword_models import load_subwords
+from data_prep.tokenizers import make_tokenizer
 
 FORMAT = 1
 FILE_NAME = "preparation.json"
@@ -78,9 +81,9 @@ class Preparation:
                 f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
             )
         content = read_record(path, Anything)
-        found = content.pop("format", None) if isinstance(content, dict) else None
-        if found != FORMAT:
-            raise InputError(f"{path}: format {shown(found)}, expected {FORMAT}")
+        version = content.pop("format", None) if isinstance(content, dict) else None
+        if version != FORMAT:
+            raise InputError(f"{path}: format {shown(version)}, expected {FORMAT}")
         check(content, SCHEMA, path)
         if unknown := set(content) - set(SCHEMA):
             raise InputError(f"{path}: unknown fields: {', '.join(sorted(unknown))}")
@@ -118,8 +121,6 @@ class Preparation:
 
     def as_normalized(self, line: str) -> str:
         """Raw text as `tokenize` was given that of the folder: normalized, or as it is."""
-        from data_prep.normalization import normalize
-
         return normalize(line) if self.normalized else line
 
     def detokenize(self, language: str, line: str) -> str:
@@ -128,14 +129,10 @@ class Preparation:
 
     @functools.cached_property
     def subwords(self):
-        from data_prep.subword_models import load_subwords
-
         model = self.subword["model"]
         return load_subwords(self.subword["type"], model and self.folder / model)
 
     def _tokenizer(self, language: str):
-        from data_prep.tokenizers import make_tokenizer
-
         if language not in self.tokenizers:
             languages = ", ".join(self.languages)
             raise InputError(

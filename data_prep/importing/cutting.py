@@ -81,7 +81,7 @@ class Sentences:
 def choose(
     candidates: Mapping[str, Candidates],
     wanted: Mapping[tuple[str, str], int],
-    known: Sentences,
+    taken: Sentences,
     shared_first: bool,
 ) -> Iterator[tuple[str, str, list[BitextRow]]]:
     """The sets of all bitexts: split, pair, rows.
@@ -89,7 +89,7 @@ def choose(
     Args:
         candidates: pair -> the first units of its bitext.
         wanted: (split, pair) -> lines.
-        known: sentences that are in none of them; those of the sets are added.
+        taken: sentences that are in none of them; those of the sets are added.
         shared_first: units come first that most bitexts have.
 
     Raises:
@@ -101,23 +101,23 @@ def choose(
             bitexts[digest] += 1
     for split in (TEST, VALID):
         sets = {
-            pair: _taken(pair, split, lines, candidates[pair], bitexts if shared_first else None, known)
+            pair: _taken(pair, split, lines, candidates[pair], bitexts if shared_first else None, taken)
             for (each, pair), lines in wanted.items()
             if each == split
         }
         for pair, rows in sets.items():
-            known.add(pair.split("-"), rows)
+            taken.add(pair.split("-"), rows)
             yield split, pair, rows
 
 
 def _taken(
-    pair: str, split: str, lines: int, units: Candidates, bitexts: dict[bytes, int] | None, known: Sentences
+    pair: str, split: str, lines: int, units: Candidates, bitexts: dict[bytes, int] | None, taken: Sentences
 ) -> list[BitextRow]:
     """The first rows, whole units, that have no sentence of another set."""
     order = sorted(units, key=lambda digest: (-bitexts[digest] if bitexts else 0, digest))
     languages, rows = tuple(pair.split("-")), []
     for digest in order:
-        rows += known.without(languages, units[digest])
+        rows += taken.without(languages, units[digest])
         if len(rows) >= lines:
             return rows
     raise InputError(

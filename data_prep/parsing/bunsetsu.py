@@ -7,17 +7,15 @@ what could not be parsed (those lines fall back to MASS) and the share of words 
 (4.5.1: 79.58%).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from command_line.errors import InputError
 from command_line.option_classes import option
+from data_prep.formats.structures import BUNSETSU
 from data_prep.formats.texts import LANGUAGE
 from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parsers import BUNSETSU_PARSERS
-from data_prep.parsing.tokens_to_words import is_punctuation
-
-TOPIC_MARKER = "は"
+from data_prep.parsing.step import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,44 +28,8 @@ class BunsetsuJob(ParsingJob):
 
 
 def main(job: BunsetsuJob) -> None:
-    from data_prep.formats.structures import BUNSETSU
-    from data_prep.parsing.step import run
-
     if job.model and job.parser != "ginza":
-        raise InputError(f"--model {job.model}: of GiNZA, and --parser is {job.parser}; leave it out")
+        raise InputError(
+            f"--model {job.model}: only --parser ginza reads a model, not {job.parser}; leave it out"
+        )
     run(job, BUNSETSU)
-
-
-def reversed_bunsetsu(words: Sequence[str], ends: Sequence[int]) -> list[int]:
-    """The words in BRSS' order: `[2, 0, 1]` puts word 2 first.
-
-    Chunking signal words are punctuation marks and the topic marker は. A mark keeps its place, and parts a
-    bunsetsu in which it stands; は ends a chunk that its bunsetsu still belongs to.
-
-    Args:
-        words: of the sentence.
-        ends: where every bunsetsu ends, in words.
-    """
-    order: list[int] = []
-    chunk: list[range] = []
-
-    def close_chunk() -> None:
-        for part in reversed(chunk):
-            order.extend(part)
-        chunk.clear()
-
-    begin = 0
-    for end in ends:
-        part_begin = begin
-        for place in range(begin, end):
-            if is_punctuation(words[place]):
-                chunk.append(range(part_begin, place))
-                close_chunk()
-                order.append(place)
-                part_begin = place + 1
-        chunk.append(range(part_begin, end))
-        if end > part_begin and words[end - 1] == TOPIC_MARKER:
-            close_chunk()
-        begin = end
-    close_chunk()
-    return order

@@ -16,9 +16,8 @@ from command_line.lines import find_text, read_lines, uncompressed_name
 from command_line.numbers import natural
 from data_prep.parsing.constituency import Phrase, tree_of_phrases
 from data_prep.parsing.dependencies import tree_of_dependencies
-from data_prep.parsing.parsers import ParsedTree
 from data_prep.parsing.tokens_to_words import ends_of
-from data_prep.parsing.trees import Tree, surround
+from data_prep.parsing.trees import ParsedTree, Tree, surround
 
 SUFFIXES = {"enju-xml": ".xml", "conllu": ".conllu"}
 Parse = tuple[int, str]  # number of its first line in the file, text

@@ -13,13 +13,18 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
+from subprocess import PIPE
 from typing import NamedTuple
 
 from command_line.errors import InputError
 from command_line.os_errors import explain, explain_memory
+from command_line.processes import how_it_ended, run_program
 from data_prep.languages import subtag
+from data_prep.parsing.constituency import phrase_of, tree_of_phrases
+from data_prep.parsing.dependencies import tree_of_dependencies
+from data_prep.parsing.parse_files import parsed_enju_line
 from data_prep.parsing.tokens_to_words import ends_of
-from data_prep.parsing.trees import Tree
+from data_prep.parsing.trees import ParsedTree
 
 OWN_MODELS = {"ginza": "ja_ginza"}  # of a parser, where --model names no other
 
@@ -36,20 +41,6 @@ class ParserChoice(NamedTuple):
     name: str
     model: str
     language: str
-
-
-class ParsedTree(NamedTuple):
-    """What a parser of phrases says of a sentence.
-
-    Attributes:
-        ends: where every token ends, in characters without spaces.
-        tree: over the tokens.
-        characters: what was parsed, without spaces; None if it was the text that the parser was given.
-    """
-
-    ends: list[int]
-    tree: Tree
-    characters: str | None = None
 
 
 def model_files(model: str) -> list[Path]:
@@ -204,8 +195,6 @@ class SpacyPhrases:
         self._name = functools.cache(self._nlp.vocab.strings.__getitem__)
 
     def parse(self, texts: list[str]) -> Iterator[ParsedTree | Exception | None]:
-        from data_prep.parsing.dependencies import tree_of_dependencies
-
         for document in pipe(self._nlp, texts):
             if isinstance(document, Exception) or not document:
                 yield document or None
@@ -258,8 +247,6 @@ class StanzaPhrases:
 
     @staticmethod
     def _parsed(sentence) -> ParsedTree:
-        from data_prep.parsing.constituency import phrase_of, tree_of_phrases
-
         words = ["".join(word.text.split()) for word in sentence.words]
         tree = tree_of_phrases(phrase_of(sentence.constituency), len(words))
         return ParsedTree(ends_of(words), tree, "".join(words))
@@ -277,11 +264,6 @@ class EnjuPhrases:
             )
 
     def parse(self, texts: list[str]) -> Iterator[ParsedTree | None]:
-        from subprocess import PIPE
-
-        from command_line.processes import how_it_ended, run_program
-        from data_prep.parsing.parse_files import parsed_enju_line
-
         done = run_program(
             [self._program, "-xml"], input="\n".join(texts) + "\n", stdout=PIPE, stderr=PIPE, encoding="utf-8"
         )

@@ -19,10 +19,12 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.option_classes import option
+from data_prep.formats.structures import PHRASES
 from data_prep.formats.texts import LANGUAGE
 from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES
 from data_prep.parsing.parsers import PHRASE_PARSERS
+from data_prep.parsing.step import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +38,6 @@ class PhrasesJob(ParsingJob):
 
 
 def main(job: PhrasesJob) -> None:
-    from data_prep.formats.structures import PHRASES
-    from data_prep.parsing.step import run
-
     if (job.parser in SUFFIXES) != (job.parses is not None):
         needs = "needs --parses DIR" if job.parser in SUFFIXES else "parses itself, --parses is for files"
         raise InputError(f"--parser {job.parser}: {needs}")

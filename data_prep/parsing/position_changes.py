@@ -7,9 +7,12 @@ Of every file of structures in a folder; deshuffling is drawn once for the same 
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from command_line import options
 from command_line.completion import check_finished
 from command_line.option_classes import option
+from data_prep.formats.structures import Structures, structure_files
 
 NAMES = {"bunsetsu": "BRSS", "phrases": "HFSS"}
 
@@ -24,8 +27,6 @@ class PositionChangesJob:
 
 def shares(structures, seed: int) -> tuple[int, float, float]:
     """Number of words of the parsed lines, and the shares that the reordering and deshuffling move."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     words = moved = shuffled = 0
     for line in np.flatnonzero(structures.known()):
@@ -38,8 +39,6 @@ def shares(structures, seed: int) -> tuple[int, float, float]:
 
 
 def main(job: PositionChangesJob) -> None:
-    from data_prep.formats.structures import Structures, structure_files
-
     check_finished(job.input)
     paths = structure_files(job.input)
     print("| text | words | moved by | | by deshuffling |\n|---|---|---|---|---|")

@@ -10,7 +10,7 @@ from command_line.errors import InputError, at
 from data_prep.blocks import Block
 from data_prep.formats.structures import MOST_UNITS, encode
 from data_prep.languages import is_unspaced
-from data_prep.parsing.bunsetsu import reversed_bunsetsu
+from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 from data_prep.parsing.parse_files import SUFFIXES, Parse, read_parse
 from data_prep.parsing.parsers import BUNSETSU_PARSERS, ParserChoice, make_parser
 from data_prep.parsing.tokens_to_words import (

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from command_line.completion import check_finished
+from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.outputs import remove_leftovers, write_json
@@ -65,10 +66,10 @@ def raw_text(folder: Path, path: Path) -> Path:
     """
     check_finished(folder)
     wanted = folder / uncompressed_name(path)
-    found = find_text(wanted)
-    if found is None:
+    text_path = find_text(wanted)
+    if text_path is None:
         raise InputError(f"{wanted}: no such file, expected the text behind {path}")
-    return found
+    return text_path
 
 
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:
@@ -196,8 +197,6 @@ def _keep_shards(folder: Path, work: dict, force: bool) -> None:
 
 def _workers(job: ParsingJob):
     if job.dask:
-        from command_line.dask_workers import DaskWorkers
-
         return DaskWorkers(job.dask, alone=False)
     return Workers(job.workers)
 

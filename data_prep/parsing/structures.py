@@ -17,7 +17,20 @@ from command_line.outputs import scratch_folder
 from command_line.progress import progress
 from command_line.workers import dask_option, make_workers, workers_option
 from data_prep.blocks import Block, read_blocks
+from data_prep.formats.sentences import index_path
+from data_prep.formats.structures import (
+    BUNSETSU,
+    Structures,
+    encode,
+    is_structure_file,
+    join_structures,
+    structure_files,
+    write_structures,
+)
+from data_prep.parsing.trees import KEEP, Tree, keep_tokens
 from data_prep.step_folder import StepFolder
+from data_prep.subword_models import units_of
+from data_prep.subword_spans import type_of_spelled, word_boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +47,6 @@ class StructuresJob:
 
 
 def main(job: StructuresJob) -> None:
-    from data_prep.formats.sentences import index_path
-    from data_prep.formats.structures import is_structure_file, structure_files
-    from data_prep.subword_spans import type_of_spelled
-
     files = structure_files(job.input)
     for folder in (job.input, job.tokenized, job.subword):
         check_finished(folder)
@@ -80,8 +89,6 @@ def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword
     Raises:
         InputError: the files are not of the same lines; names file and line.
     """
-    from data_prep.formats.structures import Structures, join_structures, write_structures
-
     kind = over_words.suffix[1:]
     lines, expected = 0, len(Structures(over_words, kind))
     with scratch_folder(output.parent) as scratch:
@@ -104,10 +111,6 @@ def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) ->
         InputError: a line has another number of words than its structure, or other characters than its
             subwords.
     """
-    from data_prep.formats.structures import Structures
-    from data_prep.subword_models import units_of
-    from data_prep.subword_spans import word_boundaries
-
     structures = Structures(over_words, kind)
     values = []
     for number, (line, text) in enumerate(
@@ -136,9 +139,6 @@ def carry(structure, kind: str, boundaries: tuple[list[int], list[int]], length:
         boundaries: where every word begins and ends in subwords (`subword_spans.word_boundaries`).
         length: number of subwords.
     """
-    from data_prep.formats.structures import BUNSETSU, encode
-    from data_prep.parsing.trees import KEEP, Tree, keep_tokens
-
     starts, ends = boundaries
     first_words = [0]  # of the units
     for word in range(1, len(starts)):

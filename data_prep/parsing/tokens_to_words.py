@@ -75,14 +75,14 @@ def tree_over_words(tree: Tree, token_ends: Sequence[int], word_ends: Sequence[i
     """
     if token_ends == word_ends:
         return tree
-    found = blocks(token_ends, word_ends)
-    if max(found.tokens) > 1:
+    sizes = blocks(token_ends, word_ends)
+    if max(sizes.tokens) > 1:
         depth, kept, first = depths(tree), [False] * tree.size, 0
-        for count in found.tokens:
+        for count in sizes.tokens:
             kept[min(range(first, first + count), key=depth.__getitem__)] = True
             first += count
         tree = keep_tokens(tree, kept)
-    return widen_leaves(tree, found.words) if max(found.words) > 1 else tree
+    return widen_leaves(tree, sizes.words) if max(sizes.words) > 1 else tree
 
 
 def lift_edges(tree: Tree, punctuation: Sequence[bool]) -> Tree:

@@ -31,6 +31,20 @@ class Tree(NamedTuple):
         return len(self.splits) + 1
 
 
+class ParsedTree(NamedTuple):
+    """What a parser of phrases says of a sentence.
+
+    Attributes:
+        ends: where every token ends, in characters without spaces.
+        tree: over the tokens.
+        characters: what was parsed, without spaces; None if it was the text that the parser was given.
+    """
+
+    ends: list[int]
+    tree: Tree
+    characters: str | None = None
+
+
 class Attachment(NamedTuple):
     """A dependent phrase joined to the phrase of a head token; `dependent` is the dependent's head token."""
 

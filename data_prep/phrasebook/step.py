@@ -17,6 +17,7 @@ language, occurs in training. Memory: about 100 bytes per line of the whole corp
 
 import hashlib
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from command_line import options
@@ -105,7 +106,7 @@ class Phrasebook:
             keys = {language: line_key(line) for language, line in zip(languages, lines, strict=True)}
             if keys[self._centric] in self._centric_keys:
                 continue
-            if any(key in known.get(language, ()) for known in forbidden for language, key in keys.items()):
+            if any(key in drawn.get(language, ()) for drawn in forbidden for language, key in keys.items()):
                 continue
             self._centric_keys.add(keys[self._centric])
             return lines, keys
@@ -147,8 +148,6 @@ def make(folder: Path, languages: list[str], centric: str, lines: dict[str, int]
 
 
 def main(job: PhrasebookJob) -> None:
-    from importlib.metadata import version
-
     languages = job.langs
     centric = centric_language(languages, job.centric)
     lines = {split: getattr(job, f"{split}_lines") for split in SPLITS}

@@ -11,6 +11,7 @@ from embeddings.parallel_validation import RequiredParallelValidation
 
 KIND = "calibration"
 ENCODER = "encoder"  # folder of the best checkpoint
+ALL_LAYERS = f"{ENCODER}-all-layers"  # the same with the layers above the pooled one, which are not trained
 POOLINGS = ("mean", "cls")
 PAPER = "Is Cross-lingual Evaluation Only About Cross-lingual?, Table 10"
 
@@ -40,9 +41,13 @@ class Calibration:
         "of transformers: how states become a vector (default: mean)", choices=POOLINGS
     )
     layer: int | None = option(
-        "of transformers: whose states are pooled; those above are no part of the result (default: the"
-        " last; the paper: mBERT 8, XLM-R base 7, XLM-R 13)",
+        f"of transformers: whose states are pooled; {ENCODER} ends with it, {ALL_LAYERS} has those above, for"
+        " fine-tuning (default: the last; the paper: mBERT 8, XLM-R base 7, XLM-R 13)",
         metavar="N",
+    )
+    prefix: str | None = option(
+        "text in front of every sentence, which the calibrated encoder keeps, for example 'query: '"
+        " (default: what the folder says, if any)"
     )
     max_length: int = option("tokens of a sentence in training", 75, type=types.whole_number(3))
     nli_epochs: int = option(f"over --nli, first ({PAPER})", 1)

@@ -129,7 +129,7 @@ class CheckpointEncoder(TokenEncoder):
                 " dictionary"
             )
         if options.pooling not in (None, "mean", "words"):
-            raise InputError(f"--pooling {options.pooling}: of transformers; of checkpoints: mean or words")
+            raise InputError(f"--pooling {options.pooling}: found a checkpoint, expected mean or words")
         return cls(load_for_inference(options.model, options.model_data, translates=False), options)
 
     def _probe(self) -> tuple[str, int]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from command_line.errors import InputError
 from command_line.provenance import versions
 from command_line.records import OneOf, read_record
@@ -72,8 +74,6 @@ class OnnxEncoder(TokenEncoder):
 
     def run(self, batch: list[list[int]]):
         """B x C."""
-        import numpy as np
-
         ids = np.full((len(batch), max(map(len, batch))), self.exported["pad"], dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):

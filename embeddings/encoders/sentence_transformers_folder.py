@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+
 from command_line.errors import InputError
 from command_line.provenance import versions
 from data_prep.model_folders.identity import files_of
@@ -82,8 +84,6 @@ class SentenceTransformersEncoder(TokenEncoder):
         return output[1]["sentence_embedding"]
 
     def states(self, output):
-        import torch
-
         features, output = output
         special = torch.tensor(special_ids(self.tokenizer), device=self.device)
         padding = features["attention_mask"] == 0

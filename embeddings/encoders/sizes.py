@@ -1,5 +1,6 @@
 """What an encoder consists of, in numbers: columns of Tables 3.1 and A.3 of the thesis."""
 
+import re
 from dataclasses import dataclass, fields, replace
 
 from command_line.records import Optional
@@ -31,6 +32,7 @@ class EncoderSize:
         return cls(**{name: value for name, value in (record or {}).items() if name in SCHEMA})
 
 
+NUMBERED = re.compile(r"(?:^|\.)layers?\.(\d+)\.")  # the layer in the name of a parameter
 SCHEMA = {field.name: Optional(int) for field in fields(EncoderSize)}  # in records
 
 
@@ -50,8 +52,12 @@ def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
     return EncoderSize(parameters=whole, layer_parameters=layers or None, **others)
 
 
-def size_of_transformers(model) -> EncoderSize:
-    """The size of an encoder of `transformers`, whose configuration says the rest."""
+def size_of_transformers(model, layer: int | None = None) -> EncoderSize:
+    """The size of an encoder of `transformers`, whose configuration says the rest.
+
+    Args:
+        layer: whose states are read; those above are not counted. None: the last.
+    """
     from fairseq_ext.models.pretrained_configuration import sizes_of
 
     sizes = sizes_of(model.config)
@@ -62,7 +68,16 @@ def size_of_transformers(model) -> EncoderSize:
         "heads": "encoder_attention_heads",
     }
     others = {field: sizes[name] for field, name in names.items()}
-    return size_of(model.named_parameters(), "encoder.model.", **others)  # as checkpoints name them
+    if layer is not None:
+        others["layers"] = layer
+    read = ((name, one) for name, one in model.named_parameters() if layer is None or _is_below(name, layer))
+    return size_of(read, "encoder.model.", **others)  # as checkpoints name them
+
+
+def _is_below(name: str, layer: int) -> bool:
+    """Whether a parameter is none of the layers above one."""
+    numbered = NUMBERED.search(name)
+    return numbered is None or int(numbered[1]) < layer
 
 
 def size_of_modules(model) -> EncoderSize:

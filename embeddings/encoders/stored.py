@@ -87,7 +87,7 @@ class StoredVectors(SentenceEncoder):
         files = [VectorsFile.open(path.with_suffix("")) for path in paths]
         for file in files:
             if encoder_identity(file.record["encoder"]) != encoder_identity(files[0].record["encoder"]):
-                raise InputError(f"{file.path}: of another encoder than {files[0].path}; expected one")
+                raise InputError(f"{file.path}: has another encoder than {files[0].path}; expected one")
             if file.numbers != files[0].numbers and not file.numbers.are_floats & files[0].numbers.are_floats:
                 raise InputError(
                     f"{file.path}: its numbers are {file.numbers.dtype}, those of {files[0].path}"
@@ -140,7 +140,7 @@ class StoredVectors(SentenceEncoder):
             of_states, of_vectors = _made_of(states.record), _made_of(vectors.record)
             for field in of_states:
                 if of_states[field] != of_vectors[field]:
-                    raise InputError(f"{states.path}: of another {field} than {vectors.path}; encode again")
+                    raise InputError(f"{states.path}: has another {field} than {vectors.path}; encode again")
             self._states[number] = states
         return self._states[number]
 

@@ -41,7 +41,7 @@ class TransformersEncoder(TokenEncoder):
         self.device = options.device()
         self.width = model.config.hidden_size
         self.longest = min(tokenizer.model_max_length, longest_of(model))
-        self.size = size_of_transformers(model)
+        self.size = size_of_transformers(model, None if self.layer == AVERAGE else self.layer)
         self.model, self.tokenizer = for_inference(model, options.precision, self.device), tokenizer
         self.codes = source_codes(tokenizer)
 
@@ -54,7 +54,7 @@ class TransformersEncoder(TokenEncoder):
                 pooling that it has not.
         """
         if options.pooling == "words":
-            raise InputError("--pooling words: of translation models; of transformers: mean, cls or pooler")
+            raise InputError("--pooling words: found a folder of transformers, expected mean, cls or pooler")
         model, notes = load_model(options.model)
         tokenizer = load_tokenizer(options.model)
         check_ids(tokenizer, model, options.model)
@@ -129,7 +129,7 @@ def layer_of(options: EncoderOptions, config) -> int | str | None:
     if options.layer is None:
         return None
     if options.pooling == "pooler":
-        raise InputError(f"--layer {options.layer}: --pooling pooler is of the last one; leave the layer out")
+        raise InputError(f"--layer {options.layer}: --pooling pooler reads the last one; leave the layer out")
     most = config.num_hidden_layers
     if options.layer == AVERAGE:
         return AVERAGE

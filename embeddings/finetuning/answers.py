@@ -13,7 +13,7 @@ import numpy as np
 from embeddings.finetuning.answer_scores import scores_of
 from embeddings.finetuning.answer_windows import best_answer, count_windows, windows_of
 from embeddings.finetuning.questions import Question, read_questions, switched_questions, with_place
-from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Task, Window
+from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Scores, Task, Window
 
 AT_A_TIME = 2_000  # questions whose windows are in memory: 50 MB
 
@@ -49,7 +49,7 @@ class Answers(Task):
 
     def measure(
         self, examples: Sequence[Question], language: str, reader: Reader, predict: Predict
-    ) -> dict[str, float]:
+    ) -> Scores:
         scores = []
         for start in range(0, len(examples), AT_A_TIME):
             some = examples[start : start + AT_A_TIME]
@@ -58,7 +58,8 @@ class Answers(Task):
             for question, own in zip(some, windows, strict=True):
                 said = best_answer(question.context, own, islice(outputs, len(own)))
                 scores.append(scores_of(said, question.answers, language))
-        return dict(zip(self.measures, (100 * np.mean(scores, axis=0)).tolist(), strict=True))
+        columns = 100 * np.array(scores, dtype=float).T
+        return Scores.means_of(dict(zip(self.measures, columns, strict=True)))
 
     def switched(
         self, english: Sequence[Question], others: Sequence[Question], where: str

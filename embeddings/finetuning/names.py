@@ -15,7 +15,7 @@ from pathlib import Path
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
-from embeddings.finetuning.task import IGNORED, Hyperparameters, Predict, Reader, Task, Window
+from embeddings.finetuning.task import IGNORED, Hyperparameters, Predict, Reader, Scores, Task, Window
 
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BI]-\S+")
@@ -108,7 +108,7 @@ class Names(Task):
 
     def measure(
         self, examples: Sequence[TaggedSentence], language: str, reader: Reader, predict: Predict
-    ) -> dict[str, float]:
+    ) -> Scores:
         """F1 of names, of whole sentences: what was cut is joined again."""
         windows = [self.windows(example, reader) for example in examples]
         outputs = predict([window for of_one in windows for window in of_one])
@@ -117,7 +117,7 @@ class Names(Task):
             tags = [tag for window in of_one for tag in _predicted(window, next(outputs), reader)]
             said, gold = spans(tags), spans(example.tags)
             right, predicted, expected = right + len(said & gold), predicted + len(said), expected + len(gold)
-        return {"f1": 100 * 2 * right / (predicted + expected) if right else 0.0}
+        return Scores({"f1": 100 * 2 * right / (predicted + expected) if right else 0.0})
 
 
 def spans(tags: Sequence[str]) -> set[Span]:

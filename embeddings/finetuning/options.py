@@ -150,7 +150,7 @@ class Training:
             raise InputError(f"--valid, --valid-parallel: found {found}, expected one of them")
         for name, value in (("pivot", self.validation.pivot), ("layer", self.layer)):
             if value is not None and not by_retrieval:
-                raise InputError(f"--{name}: of --valid-parallel, which is not given; leave it out")
+                raise InputError(f"--{name}: needs --valid-parallel; give both, or leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)

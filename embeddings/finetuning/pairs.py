@@ -5,14 +5,15 @@ BERT its pooler and a linear layer ("Multilingual BERT Post-Pretraining Alignmen
 GPT-2 it reads the last token's.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from command_line.errors import InputError, at
-from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Task, Window
+from embeddings.finetuning.task import Hyperparameters, Predict, Reader, Scores, Task, Window
 from embeddings.labelled_pairs import NONE, LabelledPair, check_label, read_labelled_pairs
 
 
@@ -27,7 +28,7 @@ class Pair:
     first: str
     second: str
     label: str
-    place: tuple[Path, int]
+    place: tuple[Path, int] = field(compare=False)
 
 
 class Pairs(Task):
@@ -62,13 +63,16 @@ class Pairs(Task):
         encoded = reader.tokenizer(example.first, example.second, truncation=True, max_length=reader.longest)
         return [{**encoded, "labels": reader.number_of(example.label)}]
 
-    def measure(
-        self, examples: Sequence[Pair], language: str, reader: Reader, predict: Predict
-    ) -> dict[str, float]:
+    def measure(self, examples: Sequence[Pair], language: str, reader: Reader, predict: Predict) -> Scores:
         windows = [self.windows(example, reader)[0] for example in examples]
         answers = zip(predict(windows), windows, strict=True)
         right = [int(output["logits"].argmax()) == window["labels"] for output, window in answers]
-        return {"accuracy": 100 * float(np.mean(right))}
+        return Scores.means_of({"accuracy": 100.0 * np.array(right)})
+
+    def baselines(self, examples: Sequence[Pair], classes: Sequence[str]) -> dict[str, float]:
+        """The accuracy of the most frequent class, and of classes drawn with one probability each."""
+        (most,) = Counter(example.label for example in examples).most_common(1)
+        return {"majority": 100 * most[1] / len(examples), "chance": 100 / len(classes)}
 
     def switched(
         self, english: Sequence[Pair], others: Sequence[Pair], where: str

@@ -1,4 +1,4 @@
-"""What an encoder learned from, as tables name it."""
+"""What an encoder learned from, as tables name it, and how its result files name scores of examples."""
 
 from collections.abc import Sequence
 
@@ -27,3 +27,8 @@ def setting(taught: Sequence[str], tested: Sequence[str], code_switching: bool) 
     if is_translate_train_all(taught, tested):
         return f"translate-train-all, {len(taught)} languages"
     return f"zero-shot from {languages}" if is_zero_shot(taught, tested) else f"on {languages}"
+
+
+def name_of_lines(measure: str, language: str) -> str:
+    """The name of the scores of single examples beside `finetuning.csv`."""
+    return f"{measure}/{language}"

@@ -5,9 +5,11 @@ or several, where a text is longer than that. It knows nothing of torch: what a 
 arrays.
 """
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,6 +67,23 @@ class Reader:
         return self.classes.index(label)
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What a model gets right of the examples of a language, in per cent.
+
+    Attributes:
+        values: measure -> score.
+        by_example: measure -> N numbers, whose mean is the score; measures that are no means have none.
+    """
+
+    values: dict[str, float]
+    by_example: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def means_of(cls, by_example: dict[str, np.ndarray]) -> "Scores":
+        return cls({name: float(numbers.mean()) for name, numbers in by_example.items()}, by_example)
+
+
 class Task(ABC):
     """A task.
 
@@ -72,7 +91,7 @@ class Task(ABC):
         name: as --task says it.
         title: what it is, in the help.
         corpus: in tables, where --dataset says nothing.
-        measures: what `measure` gives, in per cent; by the first one checkpoints are chosen.
+        measures: names of the scores; by the first one checkpoints are chosen.
         model: the class of transformers that has the encoder and the head.
         defaults: the paper's.
     """
@@ -123,10 +142,12 @@ class Task(ABC):
         return 1
 
     @abstractmethod
-    def measure(
-        self, examples: Sequence, language: str, reader: Reader, predict: Predict
-    ) -> dict[str, float]:
-        """What the model gets right, in per cent, by the names of `measures`."""
+    def measure(self, examples: Sequence, language: str, reader: Reader, predict: Predict) -> Scores:
+        """The scores of all `measures`."""
+
+    def baselines(self, examples: Sequence, classes: Sequence[str]) -> dict[str, float]:
+        """The first measure, in per cent, of answers that look at no text, by the names of the baselines."""
+        return {}
 
     def switched(self, english: Sequence, others: Sequence, where: str) -> list[tuple]:
         """Every example of another language in its two code-switched forms, each half of which is English.
@@ -148,6 +169,15 @@ class Examples:
     language: str
     path: Path
     examples: list
+
+
+def checksum_of(examples: Sequence) -> str:
+    """SHA-256 of what is compared of examples: tests with the same one can be compared."""
+    digest = hashlib.sha256()
+    for example in examples:
+        values = [getattr(example, part.name) for part in fields(example) if part.compare]
+        digest.update(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
 
 
 def read_files(task: Task, given: Sequence[tuple[str, Path]]) -> list[Examples]:

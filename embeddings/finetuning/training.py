@@ -28,7 +28,7 @@ from embeddings.finetuning.model import (
     reader_of,
 )
 from embeddings.finetuning.options import MODEL, PIVOT, Training
-from embeddings.finetuning.task import Examples, Predict, Reader, Task, by_language, read_files
+from embeddings.finetuning.task import Examples, Predict, Reader, Scores, Task, by_language, read_files
 from embeddings.parallel_validation import SCORE, retrieval
 from embeddings.test_sets import ParallelFiles
 
@@ -124,7 +124,7 @@ class Learner:
         predict = predictor(self.model, self.reader, job.how.batch_size, job.precision)
         return Validation(
             score,
-            lambda: measured(job.what, self.valid, self.reader, predict),
+            lambda: averaged(measured(job.what, self.valid, self.reader, predict)),
             lambda now: f"{score} {now[score]:.1f}",
         )
 
@@ -202,21 +202,24 @@ def retrieval_options(job: Training) -> EncoderOptions:
     )
 
 
-def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict) -> dict:
-    """What a model gets right, in per cent: "languages", and the means over them of every measure.
-
-    Several files of a language are one.
-    """
-    measures = {
+def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict) -> dict[str, Scores]:
+    """What a model gets right in every language. Several files of a language are one."""
+    return {
         language: task.measure(examples, language, reader, predict)
         for language, examples in by_language(files).items()
     }
-    means = {name: float(np.mean([one[name] for one in measures.values()])) for name in task.measures}
-    return {**means, "languages": measures}
 
 
-def tested(job: Training, folder: Path, files: list[Examples]) -> dict:
-    """What the trained model in a folder gets right."""
+def averaged(scores: dict[str, Scores]) -> dict:
+    """Of every language, "languages", and the means over them of every measure."""
+    languages = {language: of_language.values for language, of_language in scores.items()}
+    names = next(iter(languages.values()))
+    means = {name: float(np.mean([values[name] for values in languages.values()])) for name in names}
+    return {**means, "languages": languages}
+
+
+def tested(job: Training, folder: Path, files: list[Examples]) -> dict[str, Scores]:
+    """What the trained model in a folder gets right in every language."""
     model = load_model(folder, job.what)
     device = torch.device("cuda" if torch.cuda.is_available() and not job.cpu else "cpu")
     model = model.eval().to(device)

@@ -59,11 +59,11 @@ class Rescoring:
         if self.rescore and margin != "absolute":
             raise InputError(f"--rescore {self.rescore}: found --margin {margin}, expected --margin absolute")
         if self.normalize is not None and not self.rescore:
-            raise InputError(f"--normalize: of --rescore {BERT_SCORE}; expected both or none")
+            raise InputError(f"--normalize: needs --rescore {BERT_SCORE}; expected both or none")
         if self.normalize_sample is not None and self.normalize is None:
-            raise InputError("--normalize-sample: of --normalize; expected both or none")
+            raise InputError("--normalize-sample: needs --normalize; expected both or none")
         if self.without_specials and not self.rescore:
-            raise InputError(f"--without-specials: of --rescore {BERT_SCORE}; expected both or none")
+            raise InputError(f"--without-specials: needs --rescore {BERT_SCORE}; expected both or none")
 
 
 BY_VECTORS = Rescoring()

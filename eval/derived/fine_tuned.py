@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
+import numpy as np
 import pandas as pd
 
 from command_line.errors import InputError
-from command_line.measurements import Measured, numbers
-from embeddings.finetuning.settings import is_translate_train_all, is_zero_shot
+from command_line.measurements import Measured, numbers, read_arrays
+from embeddings.finetuning.settings import is_translate_train_all, is_zero_shot, name_of_lines
 from eval.measurements import Measurements
 from eval.results.systems import Run, System
 
 KIND = "finetuning"
 PIVOT = "en"  # whose examples have nothing to be switched with
+BASELINES = {"majority": "majority class", "chance": "chance"}  # answers that look at no text
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,10 @@ class FineTuned:
 
     @cached_property
     def measures(self) -> list[str]:
-        """All that every language has."""
+        """All that every language has, without the baselines."""
         languages = self.rows.groupby("measure", sort=False).direction.nunique()
-        return list(languages[languages == len(self.tested)].index)
+        complete = languages[languages == len(self.tested)].index
+        return [name for name in complete if name not in BASELINES]
 
     @property
     def taught(self) -> list[str]:
@@ -90,6 +93,28 @@ class FineTuned:
         """The numbers of all seeds."""
         rows = self.rows[(self.rows.direction == language) & (self.rows.measure == measure)]
         return list(rows.sort_values("run").value)
+
+    def baselines(self, language: str) -> dict[str, float]:
+        """What answers reach that look at no text, by the measure of the task: the same in all runs."""
+        values = {name: self.values(language, name) for name in BASELINES}
+        return {name: of_runs[0] for name, of_runs in values.items() if of_runs}
+
+    def by_example(self, language: str) -> np.ndarray | None:
+        """N scores of the examples of a language, means over seeds; None where they were not kept."""
+        name = name_of_lines(self.measure, language)
+        scores = [lines.get(name) for lines in self._lines]
+        return None if any(of_run is None for of_run in scores) else np.mean(scores, axis=0)
+
+    @cached_property
+    def _lines(self) -> list[dict[str, np.ndarray]]:
+        """The scores of examples of every run, by name."""
+        names = [name_of_lines(self.measure, language) for language in self.tested]
+        return [
+            read_arrays(run.path.with_suffix(".npz"), names, run.file["arrays_sha256"])
+            if "arrays_sha256" in run.file
+            else {}
+            for run in self.system.runs
+        ]
 
     @property
     def is_switched(self) -> bool:
@@ -116,14 +141,16 @@ def fine_tuned(measured: Measurements) -> list[FineTuned]:
     """All fine-tuned encoders, in the order given.
 
     Raises:
-        InputError: a file lacks what its task is judged by.
+        InputError: a file lacks what its task is judged by, or encoders were tested on other examples of a
+            language.
     """
-    tuned = []
+    tuned, tests = [], {}
     for on_dataset in measured.by_dataset().values():
         for system in on_dataset.systems:
             rows = on_dataset.rows[on_dataset.rows.system == system.name]
             for run in system.runs:
                 _check_complete(run, rows)
+                _check_texts(run, tests)
             tuned.append(FineTuned(system, rows))
     return tuned
 
@@ -138,6 +165,21 @@ def _check_complete(run: Run, rows: pd.DataFrame) -> None:
             f"{run.path}: no {measure!r} of {lacking}, by which the task is judged; run"
             " `python -m embeddings finetune` again"
         )
+
+
+def _check_texts(run: Run, tests: dict[tuple[str, str, str], Run]) -> None:
+    """The examples of a language are those of all runs on the dataset.
+
+    Args:
+        tests: dataset, task and language -> the first run that was tested on it; it gets this one.
+    """
+    for language, checksum in run.record["texts"].items():
+        first = tests.setdefault((run.dataset, run.record["task"], language), run)
+        if first.record["texts"][language] != checksum:
+            raise InputError(
+                f"{run.path}: was tested on other examples of {language} than {first.path}, and both are"
+                f" called {run.dataset}; test them on the same files, or give them other --dataset names"
+            )
 
 
 @dataclass(frozen=True)
@@ -205,7 +247,19 @@ def by_setting(measured: Measurements) -> Measured:
         for name, languages in (shown | {row.name: row.each for row in joined}).items():
             for rows in _by_seed(languages, task):
                 derived.add({"system": {"name": name}, "dataset": dataset}, rows)
+        for name, rows in _baseline_rows(tuned, task).items():
+            derived.add({"system": {"name": BASELINES[name]}, "dataset": dataset}, rows)
     return derived
+
+
+def _baseline_rows(tuned: Sequence[FineTuned], task: str) -> dict[str, list[dict]]:
+    """Baseline -> its scores in all languages, by the measure of the task."""
+    tested = {language: encoder for encoder in tuned for language in encoder.tested}
+    rows: dict[str, list[dict]] = {}
+    for language, encoder in tested.items():
+        for name, value in encoder.baselines(language).items():
+            rows.setdefault(name, []).extend(numbers({encoder.measure: value}, direction=language, part=task))
+    return rows
 
 
 def _by_seed(languages: dict[str, FineTuned], task: str) -> list[list[dict]]:

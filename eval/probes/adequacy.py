@@ -9,43 +9,32 @@ compared.
 from dataclasses import dataclass
 
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import add_options, from_arguments
 from command_line.progress import progress
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import split_direction
 from eval.results.scores import Translation
 from eval.results.systems import ENCODED_WITH
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments, paths_of
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
 
 KIND = "adequacy"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the command.
-
-    Attributes:
-        encoder: of sentences.
-    """
+    """Options of the probe."""
 
     folders: TranslatedFolders
     encoder: EncoderOptions
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    add_folder_arguments(parser)
-    add_options(parser, EncoderOptions)
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     translated = options.folders.files()
-    inputs = [*paths_of(translated), *options.encoder.files(args.output)]
-    publish(KIND, options, inputs, lambda: measure(options, translated), from_arguments(Written, args))
+    inputs = [*paths_of(translated), *options.encoder.files(options.written.output)]
+    publish(KIND, options, inputs, lambda: measure(options, translated), options.written)
 
 
 def measure(options: Options, translated: list[tuple[Translation, list[DirectionFiles]]]) -> Measured:

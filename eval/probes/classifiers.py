@@ -1,10 +1,12 @@
-"""Linear classifiers of tokens, all layers, questions and seeds as one batched linear map; their training.
+"""Classifiers of tokens, all layers, questions and seeds as one batched map; how they are trained.
 
-A classifier is one `C -> classes` map with bias. Classifiers of different layers see different states, those
-of different questions have different labels, those of different seeds start from different weights; none
-sees another's loss, so training them together is training each alone.
+A classifier is one `C -> classes` map with bias, or a perceptron with a hidden layer. Classifiers of
+different layers see different states, those of different questions have different labels, those of different
+seeds start from different weights. None sees another's loss, so training them together is training each
+alone.
 """
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,23 +22,75 @@ from eval.probes.logistic_regression import (
     Questions,
     Whitening,
     minimize,
+    moments,
     of_states,
     stop_early,
 )
-from eval.probes.protocol import Protocol
-from eval.probes.training_set import TrainingSet
+from eval.probes.protocol import MLP, Protocol
+from eval.probes.training_set import TrainingSet, balanced_weights
 
 COARSE = 100  # times the gradient norm at which a classifier is done, while C is chosen
 
 
-class LinearClassifiers(nn.Module):
+class Classifiers(nn.Module):
     """One classifier per layer, seed and question.
+
+    Attributes:
+        classes: number of classes of each of the Q questions; K in all.
+        seeds: number of initializations, S.
+    """
+
+    classes: list[int]
+    seeds: int
+
+    def logits(self, states: Tensor) -> Tensor:
+        """L x T x S K, of states L x T x C."""
+        raise NotImplementedError
+
+    def forward(self, states: Tensor) -> list[Tensor]:
+        """Logits per question, L x T x S x classes.
+
+        Args:
+            states: L x T x C.
+        """
+        logits = self.logits(states).unflatten(2, (self.seeds, sum(self.classes)))
+        return list(logits.split(self.classes, dim=3))
+
+    def losses(self, states: Tensor, labels: Tensor, weights: Sequence[Tensor] | None = None) -> Tensor:
+        """Cross-entropy of every classifier, L x S x Q: in nats, the mean over the tokens.
+
+        Args:
+            states: L x T x C.
+            labels: Q x T, class numbers.
+            weights: of the tokens of every class, per question; 1 without any.
+        """
+        of_classes = weights or [None] * len(labels)
+        return torch.stack(
+            [
+                _cross_entropy(logits, gold, of_class)
+                for logits, gold, of_class in zip(self(states), labels, of_classes, strict=True)
+            ],
+            dim=2,
+        )
+
+    @torch.no_grad()
+    def answers(self, states: Tensor) -> list[Tensor]:
+        """The class that every token gets, per question: L x S x T.
+
+        Args:
+            states: L x T x C.
+        """
+        return [logits.argmax(dim=3).transpose(1, 2) for logits in self(states)]
+
+
+class LinearClassifiers(Classifiers):
+    """One linear classifier per layer, seed and question.
 
     Args:
         layers: number of layers, L.
         width: C.
-        classes: number of classes of each of the Q questions; K in all.
-        seeds: one initialization each, as `nn.Linear` draws it; S in all.
+        classes: number of classes of each question.
+        seeds: one initialization each, as `nn.Linear` draws it.
     """
 
     def __init__(
@@ -48,14 +102,9 @@ class LinearClassifiers(nn.Module):
     ):
         super().__init__()
         self.classes, self.seeds = list(classes), len(seeds)
-        bound = 1 / math.sqrt(width)
-        drawn = []
-        for seed in seeds:
-            generator = torch.Generator().manual_seed(seed)
-            drawn.append(torch.rand(layers, width + 1, sum(classes), generator=generator))
-        parameters = (2 * torch.cat(drawn, dim=2) - 1) * bound  # L x C + 1 x S K
-        self.weight = nn.Parameter(parameters[:, :width].contiguous())  # L x C x S K
-        self.bias = nn.Parameter(parameters[:, width:].contiguous())  # L x 1 x S K
+        drawn = torch.cat([_drawn(seed, layers, width, sum(classes)) for seed in seeds], dim=2)
+        self.weight = nn.Parameter(drawn[:, :width].contiguous())  # L x C x S K
+        self.bias = nn.Parameter(drawn[:, width:].contiguous())  # L x 1 x S K
 
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor, classes: Sequence[int]) -> "LinearClassifiers":
@@ -66,58 +115,68 @@ class LinearClassifiers(nn.Module):
             found.bias.copy_(bias)
         return found
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """L x S x Q, of what there is one of per classifier."""
-        return self.weight.size(0), self.seeds, len(self.classes)
+    def logits(self, states: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, states, self.weight)
 
-    def forward(self, states: Tensor) -> list[Tensor]:
-        """Logits per question, L x T x S x classes.
 
-        Args:
-            states: L x T x C.
-        """
-        logits = torch.baddbmm(self.bias, states, self.weight)
-        return list(logits.unflatten(2, (self.seeds, sum(self.classes))).split(self.classes, dim=3))
+class Perceptrons(Classifiers):
+    """One classifier with a hidden layer (ReLU) of standardized states per layer, seed and question.
 
-    def losses(self, states: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy of every classifier, L x S x Q: in nats, the mean over the tokens.
+    Args:
+        mean, deviation: of the states, L x 1 x C.
+        hidden: units of a hidden layer, H.
+        classes, seeds: as of `LinearClassifiers`.
+    """
 
-        Args:
-            states: L x T x C.
-            labels: Q x T, class numbers.
-        """
-        return torch.stack(
-            [_cross_entropy(logits, gold) for logits, gold in zip(self(states), labels, strict=True)], dim=2
-        )
-
-    @torch.no_grad()
-    def right(self, states: Tensor, labels: Tensor) -> Tensor:
-        """How many tokens get the class of their label, L x S x Q."""
-        answers = [logits.argmax(dim=3) for logits in self(states)]  # L x T x S
-        gold = labels[:, None, :, None]
-        return torch.stack(
-            [found.eq(one).sum(dim=1) for found, one in zip(answers, gold, strict=True)], dim=2
-        )
+    def __init__(
+        self, mean: Tensor, deviation: Tensor, hidden: int, classes: Sequence[int], seeds: Sequence[int]
+    ):
+        super().__init__()
+        self.classes, self.seeds, self.hidden = list(classes), len(seeds), hidden
+        self.register_buffer("mean", mean)
+        self.register_buffer("deviation", deviation)
+        layers, _, width = mean.shape
+        units = hidden * len(classes)
+        first = torch.cat([_drawn(seed, layers, width, units) for seed in seeds], dim=2)  # L x C + 1 x S Q H
+        second = torch.cat([_drawn(seed, layers, hidden, sum(classes)) for seed in seeds], dim=2)
+        self.first = nn.Parameter(first)
+        self.second = nn.Parameter(second)  # L x H + 1 x S K
 
     @torch.no_grad()
-    def answers(self, states: Tensor) -> list[Tensor]:
-        """How many tokens get which class, per question: L x S x classes.
+    def take(self, other: "Perceptrons", which: Tensor) -> None:
+        """The parameters of some classifiers (L x S x Q) of another object of the same shape."""
+        columns = (
+            (self.first, other.first, which.repeat_interleave(self.hidden, dim=2)),
+            (self.second, other.second, which.repeat_interleave(torch.tensor(self.classes), dim=2)),
+        )
+        for mine, theirs, taken in columns:
+            mine.copy_(torch.where(taken.flatten(1).unsqueeze(1), theirs, mine))
 
-        Args:
-            states: L x T x C.
-        """
-        return [
-            torch.stack([best.eq(one).sum(dim=1) for one in range(logits.size(3))], dim=2)
-            for logits in self(states)
-            for best in [logits.argmax(dim=3)]
+    def logits(self, states: Tensor) -> Tensor:
+        standardized = (states - self.mean) / self.deviation
+        hidden = torch.baddbmm(self.first[:, -1:], standardized, self.first[:, :-1]).relu()
+        hidden = hidden.unflatten(2, (self.seeds, len(self.classes), self.hidden))
+        second = self.second.unflatten(2, (self.seeds, sum(self.classes)))  # L x H + 1 x S x K
+        logits = [
+            torch.einsum("ltsh,lhsk->ltsk", hidden[:, :, :, question], weight[:, :-1]) + weight[:, None, -1]
+            for question, weight in enumerate(second.split(self.classes, dim=3))
         ]
+        return torch.cat(logits, dim=3).flatten(2)
 
 
-def _cross_entropy(logits: Tensor, gold: Tensor) -> Tensor:
+def _drawn(seed: int, layers: int, width: int, columns: int) -> Tensor:
+    """Weights and, in the last row, biases as `nn.Linear` draws them: layers x width + 1 x columns."""
+    generator = torch.Generator().manual_seed(seed)
+    return (2 * torch.rand(layers, width + 1, columns, generator=generator) - 1) / math.sqrt(width)
+
+
+def _cross_entropy(logits: Tensor, gold: Tensor, weights: Tensor | None) -> Tensor:
     """L x S: mean over the tokens. Of logits L x T x S x classes and class numbers T."""
     chosen = gold[None, :, None, None].expand(*logits.shape[:3], 1)
-    return -logits.log_softmax(dim=3).gather(3, chosen).mean(dim=(1, 3))
+    losses = -logits.log_softmax(dim=3).gather(3, chosen)
+    if weights is not None:
+        losses = losses * weights[gold].to(losses.dtype)[None, :, None, None]
+    return losses.mean(dim=(1, 3))
 
 
 # --- training, by protocol
@@ -129,14 +188,14 @@ class Trained:
 
     Attributes:
         epochs: passes over the sentences to train on that the parameters come from.
-        converged: of the optimum, whether the gradient norm was reached; of early stopping, whether the
-            held-out loss had not fallen for `patience` passes; of the paper, whether the last pass left the
-            training loss as it was.
-        training_accuracy, held_out_accuracy: per token; None where nothing is held out.
+        converged: of the optimum, whether the gradient norm was reached; of early stopping and perceptrons,
+            whether the held-out loss had not fallen for `patience` passes; of the paper, whether the last
+            pass left the training loss as it was.
+        training_accuracy, held_out_accuracy: per token, as `accuracy` has it; None where nothing is held out.
         regularization, gradient_norm: of the optimum, the chosen C and the norm that was reached.
     """
 
-    classifiers: LinearClassifiers
+    classifiers: Classifiers
     epochs: Tensor
     converged: Tensor
     training_accuracy: Tensor
@@ -145,20 +204,24 @@ class Trained:
     gradient_norm: Tensor | None = None
 
 
-def train(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+def train(
+    sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str, balance: bool = False
+) -> Trained:
     """Train the classifiers of all layers of one side.
 
     Args:
         classes: number of classes per question.
         task: for the progress shown.
+        balance: every class weighs as much as every other, whatever its number of tokens.
 
     Raises:
         InputError: there are too few sentences to hold some out.
     """
-    return TRAINERS[protocol.name](sentences, classes, protocol, task)
+    weights = balanced_weights(sentences.class_counts(classes)) if balance else None
+    return TRAINERS[protocol.name](sentences, Questions(classes, weights), protocol, task)
 
 
-def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+def optimum(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
     """The minimum of the L2-regularized loss on standardized states, as scikit-learn's softmax regression.
 
     Each classifier gets the smallest C of the grid with the best accuracy on held-out sentences. The final
@@ -166,8 +229,8 @@ def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task
     """
     training, held_out = sentences.split()
     everything = np.arange(len(sentences))
-    counts = sentences.token_counts()
-    questions, whitening = Questions(classes), Whitening(sentences, everything)
+    counts, classes = sentences.token_counts(), questions.classes
+    whitening = Whitening(sentences, everything)
     weights = whitening.zero_weights(sum(classes))
     best = torch.full((len(weights), len(classes)), -1.0)
     chosen, start = torch.zeros_like(best, dtype=torch.float64), weights
@@ -177,7 +240,7 @@ def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task
         tolerance, name = COARSE * protocol.gradient_norm, f"{task}, C = {strength:g}"
         weights = minimize(objective, penalty, weights, tolerance, protocol.epochs, name).weights
         fitted = LinearClassifiers.of(*of_states(weights, whitening), classes)
-        held_out_accuracy = accuracy(fitted, sentences, held_out)[:, 0]
+        held_out_accuracy = accuracy(fitted, sentences, held_out, questions.weights)[:, 0]
         better = held_out_accuracy > best
         best = torch.where(better, held_out_accuracy, best)
         chosen = torch.where(better, strength, chosen)
@@ -190,69 +253,111 @@ def optimum(sentences: TrainingSet, classes: list[int], protocol: Protocol, task
         classifiers,
         minimum.passes.unsqueeze(1),
         (minimum.gradient_norm <= protocol.gradient_norm).unsqueeze(1),
-        accuracy(classifiers, sentences, everything),
+        accuracy(classifiers, sentences, everything, questions.weights),
         best.unsqueeze(1),
         chosen.unsqueeze(1),
         minimum.gradient_norm.unsqueeze(1),
     )
 
 
-def early_stopping(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
+def early_stopping(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
     """Without regularization, the weights at which the loss on held-out sentences was lowest."""
     training, held_out = sentences.split()
     parameters, best = stop_early(
-        sentences, classes, training, held_out, protocol.epochs, protocol.patience, task
+        sentences, questions, training, held_out, protocol.epochs, protocol.patience, task
     )
-    classifiers = LinearClassifiers.of(*parameters, classes)
+    classifiers = LinearClassifiers.of(*parameters, questions.classes)
     return Trained(
         classifiers,
         best.passes.unsqueeze(1),
         best.done.unsqueeze(1),
-        *(accuracy(classifiers, sentences, examples) for examples in (training, held_out)),
+        *(accuracy(classifiers, sentences, part, questions.weights) for part in (training, held_out)),
     )
 
 
-def paper(sentences: TrainingSet, classes: list[int], protocol: Protocol, task: str) -> Trained:
-    """The thesis's training: some epochs of Adam on states as they are."""
-    classifiers, falls = descend(sentences, classes, protocol, task)
+def paper(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
+    """The thesis's training: some epochs of Adam on states as they are, from one initialization per seed."""
+    layers, _, width = sentences.parts[0].all_states.shape
+    classifiers = LinearClassifiers(layers, width, questions.classes, protocol.seeds)
+    everything = np.arange(len(sentences))
+    losses = list(descend(classifiers, sentences, everything, questions, protocol, task))
+    falls = losses[-2] - losses[-1] if len(losses) > 1 else torch.full_like(losses[-1], torch.inf)
     return Trained(
         classifiers,
         torch.full(falls.shape, protocol.epochs),
         falls < TOLERANCE,
-        accuracy(classifiers, sentences, np.arange(len(sentences))),
+        accuracy(classifiers, sentences, everything, questions.weights),
     )
 
 
-TRAINERS = {"optimum": optimum, "early-stopping": early_stopping, "paper": paper}
+def perceptrons(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
+    """Adam on standardized states; each classifier has the weights with the lowest held-out loss."""
+    training, held_out = sentences.split()
+    mean, deviation = moments(states for states, _ in sentences.blocks(training))
+    classifiers = Perceptrons(mean, deviation, protocol.hidden, questions.classes, protocol.seeds)
+    best = copy.deepcopy(classifiers)
+    shape = len(mean), len(protocol.seeds), len(questions.classes)
+    lowest, since = torch.full(shape, torch.inf, dtype=torch.float64), torch.zeros(shape, dtype=torch.long)
+    passes = torch.zeros(shape, dtype=torch.long)
+    for epoch, _ in enumerate(descend(classifiers, sentences, training, questions, protocol, task), 1):
+        losses = mean_losses(classifiers, sentences, held_out, questions)
+        is_open = since < protocol.patience
+        is_better = is_open & (losses < lowest - TOLERANCE)
+        best.take(classifiers, is_better)
+        lowest = torch.where(is_better, losses, lowest)
+        passes = torch.where(is_better, epoch, passes)
+        since = torch.where(is_better, 0, since + 1)
+        if (since >= protocol.patience).all():
+            break
+    return Trained(
+        best,
+        passes,
+        since >= protocol.patience,
+        *(accuracy(best, sentences, part, questions.weights) for part in (training, held_out)),
+    )
+
+
+TRAINERS = {"optimum": optimum, "early-stopping": early_stopping, "paper": paper, MLP: perceptrons}
 
 
 def descend(
-    one: TrainingSet, classes: list[int], protocol: Protocol, task: str
-) -> tuple[LinearClassifiers, Tensor]:
-    """The paper's training: some epochs of Adam on states as they are, from one initialization per seed.
+    classifiers: Classifiers,
+    sentences: TrainingSet,
+    examples: np.ndarray,
+    questions: Questions,
+    protocol: Protocol,
+    task: str,
+) -> Iterator[Tensor]:
+    """Epochs of Adam.
 
-    Returns:
-        The classifiers, and by how much the last epoch lowered their training losses (nats), L x S x Q;
-        infinite for one epoch.
+    Args:
+        examples: numbers of the sentences to train on.
+
+    Yields:
+        After every epoch, the mean loss in it (nats per token), L x S x Q.
     """
-    layers, _, width = one.parts[0].all_states.shape
-    classifiers = LinearClassifiers(layers, width, classes, protocol.seeds)
     optimizer = torch.optim.Adam(classifiers.parameters(), lr=protocol.lr)
-    losses = torch.full((protocol.epochs + 1, *classifiers.shape), torch.inf, dtype=torch.float64)
-    losses[1:] = 0
-    work = batches(len(one), protocol.batch_size, protocol.epochs)
-    total = protocol.epochs * len(one)
+    tokens = int(sentences.token_counts()[examples].sum())
+    losses, current = 0, 1
+    work = batches(len(examples), protocol.batch_size, protocol.epochs)
+    total = protocol.epochs * len(examples)
     for epoch, batch in progress(work, total, task, "sentence", size=lambda item: len(item[1])):
-        states, labels = one.batch(batch)
+        if epoch > current:
+            yield losses / tokens
+            losses, current = 0, epoch
+        states, labels = sentences.batch(examples[batch])
         if states.size(1):
-            losses[epoch] += adam_step(classifiers, optimizer, states, labels) * states.size(1)
-    return classifiers, (losses[-2] - losses[-1]) / int(one.token_counts().sum())
+            step = adam_step(classifiers, optimizer, states, labels, questions.weights)
+            losses = losses + step.double() * states.size(1)
+    yield losses / tokens
 
 
-def adam_step(classifiers: LinearClassifiers, optimizer, states: Tensor, labels: Tensor) -> Tensor:
+def adam_step(
+    classifiers: Classifiers, optimizer, states: Tensor, labels: Tensor, weights: Sequence[Tensor | None]
+) -> Tensor:
     """One step of all classifiers; returns their losses before it, L x S x Q."""
     optimizer.zero_grad(set_to_none=True)
-    losses = classifiers.losses(states, labels)
+    losses = classifiers.losses(states, labels, weights)
     losses.sum().backward()
     optimizer.step()
     return losses.detach()
@@ -270,9 +375,42 @@ def batches(sentences: int, size: int, epochs: int) -> Iterator[tuple[int, np.nd
             yield epoch + 1, batch
 
 
-def accuracy(classifiers: LinearClassifiers, one: TrainingSet, examples: np.ndarray) -> Tensor:
-    """Share of the tokens of some sentences whose language is recognized, L x S x Q."""
-    right = tokens = 0
-    for states, labels in one.blocks(examples):
-        right, tokens = right + classifiers.right(states, labels), tokens + states.size(1)
-    return right / tokens
+@torch.no_grad()
+def mean_losses(
+    classifiers: Classifiers, sentences: TrainingSet, examples: np.ndarray, questions: Questions
+) -> Tensor:
+    """Of some sentences, L x S x Q: nats per token."""
+    losses = tokens = 0
+    for states, labels in sentences.blocks(examples):
+        if states.size(1):
+            of_block = classifiers.losses(states, labels, questions.weights)
+            losses, tokens = losses + of_block.double() * states.size(1), tokens + states.size(1)
+    return losses / tokens
+
+
+def accuracy(
+    classifiers: Classifiers,
+    sentences: TrainingSet,
+    examples: np.ndarray,
+    weights: Sequence[Tensor | None] | None = None,
+) -> Tensor:
+    """Share of the tokens of some sentences whose class is recognized, L x S x Q.
+
+    Args:
+        weights: of the tokens of every class, per question; 1 without any.
+    """
+    right = total = 0
+    for states, labels in sentences.blocks(examples):
+        answers = classifiers.answers(states)
+        of_classes = weights or [None] * len(labels)
+        of_tokens = [
+            torch.ones(len(gold)) if one is None else one[gold].float()
+            for one, gold in zip(of_classes, labels, strict=True)
+        ]
+        rights = [
+            (found.eq(gold) * weight).sum(dim=2)
+            for found, gold, weight in zip(answers, labels, of_tokens, strict=True)
+        ]
+        right = right + torch.stack(rights, dim=2)
+        total = total + torch.stack([weight.sum() for weight in of_tokens])
+    return right / total

@@ -17,8 +17,8 @@ import numpy as np
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, high, low, numbers
-from command_line.option_classes import from_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from command_line.option_classes import option, positional, switch
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_file
 from eval.results.scores import SCORES, Scores, group_scores
 from eval.results.system_pairs import Pair, called, checked
@@ -38,21 +38,6 @@ EFFECTS = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of the probe.
-
-    Attributes:
-        scores: scored folders.
-        combine: base, first, second and both, each the name of a system or a folder.
-        paired: whether trainings of a seed share their start.
-    """
-
-    scores: list[Path]
-    combine: list[tuple[str, ...]]
-    paired: bool = False
-
-
 def _four(text: str) -> tuple[str, ...]:
     names = tuple(text.split(":"))
     types.require(len(names) == 4 and all(names))
@@ -62,28 +47,27 @@ def _four(text: str) -> tuple[str, ...]:
 four_systems = types.OptionType("BASE:FIRST:SECOND:BOTH, four systems", _four)
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("scores", nargs="+", type=types.path, metavar="OUT", help="scored folders")
-    parser.add_argument(
-        "--combine",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of the probe."""
+
+    scores: list[Path] = positional("scored folders", nargs="+", metavar="OUT")
+    combine: list[tuple[str, ...]] = option(
+        "names of systems, or folders of theirs: without, with each, and with both changes",
         nargs="+",
         type=four_systems,
         required=True,
         metavar="BASE:FIRST:SECOND:BOTH",
-        help="names of systems, or folders of theirs: without, with each, and with both changes",
     )
-    parser.add_argument(
-        "--paired",
-        action="store_true",
-        help="trainings of one seed share their start: compare the seeds that all have, one by one",
+    paired: bool = switch(
+        "trainings of one seed share their start: compare the seeds that all have, one by one"
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     inputs = [result_file(path, SCORES) for path in options.scores]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:
@@ -141,10 +125,14 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
         "seeds": [one.seeds for one in four],
         "paired": paired,
     }
+    from eval.measurements import Measurements  # with pandas: not before it is needed
+
     rows = []
+    scored = Measurements.of(four, allow_unlike=True)
     for kind, name in MEASURED:
-        values = [one.values("averages", kind, name) for one in four]
-        if all(None not in of_system for of_system in values):
+        of_systems = scored.of_runs(name, kind=kind)
+        if all(one in of_systems for one in systems):
+            values = [of_systems[one] for one in systems]
             seeds = {"seeds": min(map(len, values))}
             rows += numbers(seeds | _effects(values, estimate), kind=kind, part=name)
     return run, rows

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from eval.measurements import Measurements
 from eval.probes.pair_correlations import correlations
 from eval.probes.parallel import OUTPUT
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, group_scores
@@ -31,45 +30,21 @@ MEASURES = ("sentence", "sentence_in_batch", "word")
 PLACE = ["dataset", "system", "run", "direction"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        scores: scored folders of at least two systems, the baseline first.
-        retrieval: outputs of `eval probe retrieval`.
-        measure: which P@1.
-    """
-
-    scores: list[Path]
-    retrieval: list[Path]
-    measure: str = "sentence"
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "scores",
-        nargs="+",
-        type=types.path,
-        metavar="OUT",
-        help="scored folders of at least two systems, the baseline first",
+    scores: list[Path] = positional(
+        "scored folders of at least two systems, the baseline first", nargs="+", metavar="OUT"
     )
-    parser.add_argument(
-        "--retrieval",
-        nargs="+",
-        type=types.path,
-        required=True,
-        metavar="DIR",
-        help="outputs of `eval probe retrieval`",
-    )
-    parser.add_argument("--measure", choices=MEASURES, default="sentence", help="which P@1")
-    add_output_arguments(parser)
+    retrieval: list[Path] = option("outputs of `eval probe retrieval`", required=True, metavar="DIR")
+    measure: str = option("which P@1", "sentence", choices=MEASURES)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     inputs = [*(result_file(path, SCORES) for path in options.scores), *retrieval_files(options)]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def retrieval_files(options: Options) -> list[Path]:
@@ -188,11 +163,11 @@ def points_of(baseline: System, system: System, precision: pd.DataFrame) -> dict
 
 def bleu_of(system: System) -> dict[str, float]:
     """Pair of languages -> BLEU, the mean over both directions and over seeds, where both were translated."""
-    directions, found = set(system.directions()), {}
-    for source, target in (direction.split("-") for direction in sorted(directions)):
-        ways = (f"{source}-{target}", f"{target}-{source}")
-        if source < target and ways[1] in directions:
-            found[ways[0]] = statistics.fmean(
-                one for way in ways for one in system.values("directions", way, "bleu")
-            )
+    means = Measurements.of([system]).means("bleu", ("direction",))
+    bleu = {direction: mean.mean for (_, direction), mean in means.items()}
+    found = {}
+    for source, target in (direction.split("-") for direction in sorted(bleu)):
+        way, back = f"{source}-{target}", f"{target}-{source}"
+        if source < target and back in bleu:
+            found[way] = statistics.fmean([bleu[way], bleu[back]])
     return found

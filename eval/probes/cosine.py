@@ -6,27 +6,27 @@ normalization moved the languages together or apart, and what a third one change
 for a decoder-only model, whose layers all see the source; of translation models it is the encoder.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
 from data_prep.formats.vectors import normalized
-from eval.probes.parallel import StoreOptions, add_store_arguments, index_files, layerwise
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.probes.parallel import StoreOptions, index_files, layerwise
+from eval.reporting.result_file import Written, publish
 
 KIND = "cosine"
 
 
-def add_arguments(parser) -> None:
-    add_store_arguments(parser)
-    add_output_arguments(parser)
+@dataclass(frozen=True, kw_only=True)
+class Options(StoreOptions):
+    """Options of the command."""
+
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(StoreOptions, args)
-    publish(
-        KIND, options, index_files(options.states), lambda: measure(options), from_arguments(Written, args)
-    )
+def main(options: Options) -> None:
+    publish(KIND, options, index_files(options.states), lambda: measure(options), options.written)
 
 
 def measure(options: StoreOptions) -> Measured:

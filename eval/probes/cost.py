@@ -13,19 +13,17 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
 from eval.probes.training_logs import (
     LogOptions,
-    add_log_arguments,
     log_files,
     measure_logs,
     updates_and_words,
 )
-from eval.reporting.result_file import Written, publish
+from eval.reporting.result_file import publish
 
 KIND = "cost"
 OPERATIONS = 6  # per parameter and word, as of `python -m fairseq_ext plan`
@@ -37,34 +35,22 @@ _PARAMETERS = re.compile(
 _LOSSES = re.compile(r"['\"]?losses['\"]?[=:] ?['\"]([\w,]*)['\"]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options(LogOptions):
-    """Options of the probe; those of the logs are inherited.
+    """Options of the probe; those of the logs are inherited."""
 
-    Attributes:
-        reference: rows of published trainings, to show beside.
-    """
-
-    reference: Path | None = None
-
-
-def add_arguments(parser) -> None:
-    add_log_arguments(parser)
-    parser.add_argument(
-        "--reference",
-        type=types.path,
+    reference: Path | None = option(
+        "what trainings of a paper took, to show beside: rows as `recipes/zero_shot/reference.csv` has",
         metavar="CSV",
-        help="what trainings of a paper took, to show beside: rows as `recipes/zero_shot/reference.csv` has",
     )
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     seconds = dict.fromkeys(log.parent / CPU_SECONDS for _, log in options.logs)
     read = [*log_files(options), *(file for file in seconds if file.is_file())]
     if options.reference:
         read.append(options.reference)
-    publish(KIND, options, read, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, read, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:

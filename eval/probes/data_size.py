@@ -11,18 +11,17 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from data_prep.languages import same_language
 from embeddings.averages import FROM, TO
 from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
 from eval.results.systems import System
@@ -35,71 +34,39 @@ NOTES = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        retrieval: outputs of `embeddings retrieve`.
-        sizes: the table.
-        of: whose sizes, ENCODERS or LANGUAGES.
-        unit: of the sizes.
-        similarity: which P@1.
-        group: of languages, as the results have them; None for all pairs.
-        direction: FROM the language of all pairs, or TO it; None for the mean of both.
-        together: name under which the pairs of all test sets are shown as one; None for a figure of each.
-    """
-
-    retrieval: list[Path]
-    sizes: Path
-    of: str
-    unit: str
-    similarity: str
-    group: str | None
-    direction: str | None
-    together: str | None
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "retrieval", nargs="+", type=types.path, metavar="RESULT", help="outputs of `embeddings retrieve`"
-    )
-    parser.add_argument(
-        "--sizes", required=True, type=types.path, metavar="FILE", help="NAME<tab>NUMBER per line"
-    )
-    parser.add_argument("--of", choices=(ENCODERS, LANGUAGES), default=ENCODERS, help="whose sizes")
-    parser.add_argument("--unit", type=types.text, default="pairs of sentences", help="of the sizes")
-    parser.add_argument("--similarity", type=types.text, default="cosine", help="by which P@1 was measured")
-    parser.add_argument(
-        "--group", type=types.text, help="of languages, for --of encoders (default: all pairs)"
-    )
-    parser.add_argument(
-        "--direction",
+    retrieval: list[Path] = positional("outputs of `embeddings retrieve`", nargs="+", metavar="RESULT")
+    sizes: Path = option("NAME<tab>NUMBER per line", required=True, metavar="FILE")
+    of: str = option("whose sizes", ENCODERS, choices=(ENCODERS, LANGUAGES))
+    unit: str = option("of the sizes", "pairs of sentences")
+    similarity: str = option("by which P@1 was measured", "cosine")
+    group: str | None = option("of languages, for --of encoders (default: all pairs)")
+    direction: str | None = option(
+        "from the language of all pairs or to it, for --of encoders (default: the mean of both)",
         choices=(FROM, TO),
-        help="from the language of all pairs or to it, for --of encoders (default: the mean of both)",
     )
-    parser.add_argument(
-        "--together",
-        type=types.text,
-        metavar="NAME",
-        help="show the pairs of all test sets as those of one, of this name, for --of languages (Figure 2:"
+    together: str | None = option(
+        "show the pairs of all test sets as those of one, of this name, for --of languages (Figure 2:"
         " New-Tatoeba with English and without)",
+        metavar="NAME",
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     for name, of in (("group", ENCODERS), ("direction", ENCODERS), ("together", LANGUAGES)):
         if (given := getattr(options, name)) and options.of != of:
-            raise InputError(f"--{name} {given}: of --of {of}; leave it out")
+            raise InputError(f"--{name} {given}: needs --of {of}; leave it out")
     files = [path for given in options.retrieval for path in result_files(given, [RETRIEVAL])]
     publish(
         KIND,
         options,
         [*files, options.sizes],
-        lambda: measure(options, files, args.allow_unlike),
-        from_arguments(Written, args),
+        lambda: measure(options, files, options.written.allow_unlike),
+        options.written,
     )
 
 

@@ -2,12 +2,12 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from command_line.errors import at
 from command_line.measurements import numbers
-from data_prep.language_identification import EMPTY, NO_LETTERS, default_identifier, identifier_label
+from data_prep.language_identification import EMPTY, NO_LETTERS, LanguageIdentifier
 from eval.results.files import split_direction
 from eval.scoring.off_target import Intended, by_number, intended, names_of_labels
 from eval.scoring.test_sets import DirectionFiles
@@ -25,7 +25,7 @@ class Identified:
         texts: hypotheses, sources, references.
         hypotheses: language and confidence of every line.
         references: language of every line.
-        source: the identifier's label for the source language.
+        source, english: the identifier's labels for the source language and for English.
     """
 
     goal: Intended
@@ -34,15 +34,18 @@ class Identified:
     hypotheses: list[tuple[str, float]]
     references: list[str]
     source: str | None
+    english: str | None
 
     @classmethod
-    def of(cls, files: DirectionFiles, languages: Iterable[str]) -> "Identified":
+    def of(
+        cls, files: DirectionFiles, identifier: LanguageIdentifier, labels_of: Mapping[str, str | None]
+    ) -> "Identified":
         """Identify the lines; says so where hypotheses are empty.
 
         Args:
-            languages: all of the test set.
+            labels_of: the identifier's, of all languages of the test set.
         """
-        identifier, texts = default_identifier(), files.read()
+        texts = files.read()
         source, target = split_direction(files.direction)
         hypotheses = identifier.identify_with_confidence(texts[0])
         labels = [language for language, _ in hypotheses]
@@ -52,9 +55,10 @@ class Identified:
                 f" {labels.count(EMPTY)} of {len(labels)} lines; they count as off-target",
                 file=sys.stderr,
             )
-        goal = intended((source, target), languages)
+        goal = intended((source, target), labels_of)
         references = identifier.identify(texts[2])
-        return cls(goal, names_of_labels(languages), texts, hypotheses, references, identifier_label(source))
+        sides = labels_of[source], identifier.label("en")
+        return cls(goal, names_of_labels(labels_of), texts, hypotheses, references, *sides)
 
     @property
     def labels(self) -> list[str]:
@@ -88,7 +92,7 @@ class Identified:
 
     def _places(self, missed: list[str]) -> dict[str, int]:
         """Off-target lines by where they are; English where it is the source counts as the source."""
-        names = {"en": "english", EMPTY: "empty", NO_LETTERS: "no_letters", self.source: "source"}
+        names = {self.english: "english", EMPTY: "empty", NO_LETTERS: "no_letters", self.source: "source"}
         places = dict.fromkeys(PLACES, 0)
         for label in missed:
             places[names.get(label, "other")] += 1

@@ -13,57 +13,32 @@ from dataclasses import asdict, dataclass
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
-from eval.translation.evaluated_model import EvaluatedModel, add_model_arguments, add_name_arguments
-from eval.translation.search_options import (
-    DecodingOptions,
-    LengthOptions,
-    add_decoding_arguments,
-    add_length_arguments,
-)
+from command_line.option_classes import option
+from eval.reporting.result_file import Written, publish
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.search_options import DecodingOptions, LengthOptions
 
 KIND = "interlingua"
-LEVEL = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
-
-    Attributes:
-        split: that is translated into the centric language of the model.
-        max_lines: only the first lines of every set; None for all.
-        samples: of the significance test.
-    """
+    """Options of the probe."""
 
     model: EvaluatedModel
-    split: str
-    max_lines: int | None
-    samples: int
+    split: str = option("set to translate into the centric language of the model", "test", type=types.split)
+    max_lines: int | None = option("only the first lines of every set (default: all)")
+    samples: int = option("of the significance test (thesis 7.4)", 9999)
     decoding: DecodingOptions
     lengths: LengthOptions
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    add_model_arguments(parser)
-    parser.add_argument("--split", type=types.split, default="test", help="which set")
-    parser.add_argument(
-        "--max-lines", type=types.positive, help="only the first lines of every set (default: all)"
-    )
-    parser.add_argument("--samples", type=types.positive, default=9999, help="of the significance test (7.4)")
-    add_decoding_arguments(parser)
-    add_length_arguments(parser)
-    add_name_arguments(parser)
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     model, split = options.model, options.split
     texts = sorted((model.data / "text").glob(f"{split}.*"))  # the references of BLEU
     inputs = [*model.checkpoints, *model.data_files([split]), *texts]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:

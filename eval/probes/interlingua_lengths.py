@@ -10,13 +10,14 @@ from command_line.measurements import numbers
 from command_line.progress import progress
 from data_prep.bleu import bleu_metric
 from data_prep.formats.sentences import load_pair, with_data
-from eval.probes.interlingua import LEVEL
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import check_samples, holm
 from eval.scoring.surface_metrics import surface_scores
 from eval.translation.decoding import build_decoder, load_sources, text_of, to_device
 from fairseq_ext.data.dataset_parts import BatchField
 from fairseq_ext.data.multilingual_dataset import DirectionData
+
+LEVEL = 0.05  # of a difference that is marked
 
 
 class GivenLengths(BatchField):

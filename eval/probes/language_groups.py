@@ -6,53 +6,37 @@ that is in no group, English there, is a group of its own. Every number is the u
 directions from one group into the other.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from embeddings.groups import groups_file, read_groups
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_file, split_direction
-from eval.results.measures import means
 from eval.results.scores import SCORES, Scores
 
 KIND = "language-groups"
 SHOWN = ("bleu", "chrf", "comet", "off_target")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        scores: scored folders.
-        groups: file of groups, or the name of one of the project's.
-    """
-
-    scores: list[Path]
-    groups: Path
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument("scores", nargs="+", type=types.path, metavar="OUT", help="scored folders")
-    parser.add_argument(
-        "--groups",
-        required=True,
-        type=types.path,
-        metavar="FILE",
-        help='groups of languages, in TOML: seen = ["ar", "fr", "zh"]',
+    scores: list[Path] = positional("scored folders", nargs="+", metavar="OUT")
+    groups: Path = option(
+        'groups of languages, in TOML: seen = ["ar", "fr", "zh"]', required=True, metavar="FILE"
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     inputs = [*(result_file(path, SCORES) for path in options.scores), groups_file(options.groups)]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:
@@ -65,7 +49,7 @@ def measure(options: Options) -> Measured:
     measured = Measured()
     for path in options.scores:
         scores = Scores.load(result_file(path, SCORES))
-        measured.add(scores.described(), of_groups(scores.directions, groups))
+        measured.add(scores.described(), of_groups(scores, groups))
     return measured
 
 
@@ -83,15 +67,20 @@ def group_of_languages(groups: Mapping[str, list[str]], path: Path) -> dict[str,
     return found
 
 
-def of_groups(directions: Mapping[str, Mapping], groups: Mapping[str, str]) -> list[dict]:
-    """Of "seen→unseen": "directions", how many, and the mean of every measure; see `means`."""
-    members: dict[str, list[Mapping]] = {}
-    for direction, entry in directions.items():
-        name = "→".join(groups.get(language, language) for language in split_direction(direction))
-        members.setdefault(name, []).append(entry)
-    rows = []
-    for name, entries in sorted(members.items()):
-        averages = means(entries)
-        shown = {measure: averages[measure] for measure in SHOWN}
-        rows += numbers({"directions": len(entries), **shown}, direction=name)
-    return rows
+def of_groups(scores: Scores, groups: Mapping[str, str]) -> list[dict]:
+    """Of "seen→unseen": "directions", how many, and the mean of every measure over those that have it."""
+    from eval.measurements import rows_of  # with pandas: not before it is needed
+
+    scored = rows_of(scores)
+    scored = scored[scored.measure.isin(SHOWN)]
+    names = {
+        direction: "→".join(groups.get(language, language) for language in split_direction(direction))
+        for direction in scores.directions
+    }
+    means = scored.groupby([scored.direction.map(names), "measure"]).value.mean()
+    counts = Counter(names.values())
+    return [
+        row
+        for name in sorted(counts)
+        for row in numbers({"directions": counts[name], **means[name]}, direction=name)
+    ]

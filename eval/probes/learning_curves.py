@@ -12,12 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from eval.derived.training_curves import ACCURACY
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
 from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
@@ -27,44 +26,26 @@ from eval.results.systems import Run, check_one_training
 KIND = "learning-curves"
 LLR_FILE = "llr.json"
 # Of the field "training".
-RECOGNIZED_WITH = ("protocol", "epochs", "grid", "gradient_norm", "patience", "lr", "batch_size")
-KINDS = ("zero-shot", "supervised")
+RECOGNIZED_WITH = (
+    *("protocol", "epochs", "grid", "gradient_norm", "patience", "hidden", "lr", "batch_size"),
+    *("balance", "directions"),
+)
 MEASURES = ("bleu", "off_target")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        scores: scored folders of checkpoints.
-        llr: outputs of `eval probe llr` of the same checkpoints.
-    """
-
-    scores: list[Path]
-    llr: list[Path]
+    scores: list[Path] = positional("scored folders of checkpoints", nargs="+", metavar="OUT")
+    llr: list[Path] = option("outputs of `eval probe llr` of the same checkpoints", [], metavar="DIR")
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "scores", nargs="+", type=types.path, metavar="OUT", help="scored folders of checkpoints"
-    )
-    parser.add_argument(
-        "--llr",
-        nargs="+",
-        type=types.path,
-        default=[],
-        metavar="DIR",
-        help="outputs of `eval probe llr` of the same checkpoints",
-    )
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     inputs = [result_file(path, SCORES) for path in options.scores]
     inputs += [result_file(path, LLR_FILE) for path in options.llr]
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:
@@ -163,11 +144,14 @@ def curves(checkpoints: dict[int, Scores], recognized: dict[str, tuple[Path, dic
     Args:
         recognized: as `recognition` returns it.
     """
+    from eval.measurements import rows_of  # with pandas: not before it is needed
+
     rows = []
     for update, scores in sorted(checkpoints.items()):
-        for kind in KINDS:
-            averages = {measure: scores.value("averages", kind, measure) for measure in MEASURES}
-            rows += numbers(averages, kind=kind, update=update)
+        scored = rows_of(scores)
+        averages = scored[scored.measure.isin(MEASURES)].groupby(["kind", "measure"]).value.mean()
+        for (kind, measure), average in averages.items():
+            rows += numbers({measure: average}, kind=kind, update=update)
         _, accuracies = recognized.get(checkpoint_of(scores), (None, {}))
         for (question, layer), accuracy in accuracies.items():
             place = {"kind": "zero-shot", "part": question, "layer": layer, "update": update}

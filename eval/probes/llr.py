@@ -10,71 +10,93 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
+from command_line.errors import InputError
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional, switch
+from eval.probes.labels import COLUMNS, QUESTIONS
 from eval.probes.parallel import index_files
-from eval.probes.protocol import ProtocolOptions, add_protocol_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.probes.protocol import ProtocolOptions
+from eval.probes.store import StateStore
+from eval.reporting.result_file import Written, publish
 
 KIND = "llr"
 TOKENS = {"all": "", "no-tags": ", without tags", "words": ", only words"}  # and how curves of them are named
-QUESTIONS = ("source", "target")
 
 
-@dataclass(frozen=True)
-class Options(ProtocolOptions):
-    """Options of the probe: the tokens to learn from and to test on; those of the training are inherited.
+@dataclass(frozen=True, kw_only=True)
+class Recognize(ProtocolOptions):
+    """What is recognized, from what; how the classifiers learn is inherited."""
 
-    Attributes:
-        states: folders of `eval probe states`.
-        train_split, test_split: sets of the store.
-        tokens: "all", "no-tags" or "words".
-        questions: "source", "target" or both.
-    """
-
-    states: list[Path]
-    train_split: str
-    test_split: str
-    tokens: str
-    questions: list[str]
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "states", nargs="+", type=types.path, metavar="STATES", help="folder of `eval probe states`"
+    states: list[Path] = positional("folder of `eval probe states`", nargs="+", metavar="STATES")
+    train_split: str = option("set to train on", "valid", type=types.split)
+    test_split: str = option("set to test on", "test", type=types.split)
+    train_on: str = option("directions of the set to train on", "supervised", choices=("supervised", "all"))
+    balance: bool = switch(
+        "every language weighs as much as every other while classifiers learn, whatever its number of tokens"
     )
-    add_output_arguments(parser)
-    parser.add_argument(
-        "--train-split", type=types.split, default="valid", help="set of supervised directions to train on"
-    )
-    parser.add_argument("--test-split", type=types.split, default="test", help="set to test on")
-    parser.add_argument(
-        "--tokens", choices=TOKENS, default="all", help="all, without language tags, or also without </s>"
-    )
-    parser.add_argument(
-        "--questions",
+    tokens: str = option("all, without language tags, or also without </s>", "all", choices=tuple(TOKENS))
+    questions: list[str] = option(
+        "languages to recognize (default: source,target)",
+        list(QUESTIONS),
         type=types.items(types.one_of(QUESTIONS)),
-        default=",".join(QUESTIONS),
-        help="languages to recognize",
     )
-    add_protocol_arguments(parser)
+    labels: Path | None = option(
+        f"recognize these labels in place of languages: tab-separated columns {', '.join(COLUMNS)}",
+        metavar="FILE.tsv",
+    )
+    control: bool = switch(
+        "also the control task, random labels of tokens, and the selectivity (Hewitt and Liang, 2019)"
+    )
+
+    @property
+    def variant(self) -> str:
+        """What sets the curve apart from that of the default options, for its name; "" for nothing."""
+        said = [
+            TOKENS[self.tokens],
+            self.chosen().variant,
+            ", trained on all directions" if self.train_on == "all" else "",
+            ", balanced" if self.balance else "",
+            f", {self.labels.stem}" if self.labels else "",
+        ]
+        return "".join(said)
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+@dataclass(frozen=True, kw_only=True)
+class Options(Recognize):
+    """Options of the command."""
+
+    written: Written
+
+
+def main(options: Options) -> None:
     options.chosen()  # refuses settings that the protocol does not have before anything is read
-    inputs = index_files(options.states)
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    inputs = [*index_files(options.states), *([options.labels] if options.labels else [])]
+    check_distinct(options)
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def measure(options: Options) -> Measured:
+def check_distinct(options: Recognize) -> None:
+    """No two stores are of one seed of one system on one dataset: known before the training, not after it."""
+    first: dict[tuple, Path] = {}
+    for folder in options.states:
+        store = StateStore.open(folder)
+        key = store.record["dataset"], store.system["name"], store.system.get("seed")
+        if key[2] is not None and (other := first.get(key)):
+            raise InputError(
+                f"{folder}: {key[1]!r} with seed {key[2]} on {key[0]}, as {other}; give one of them another"
+                " --name (eval probe states)"
+            )
+        first[key] = folder
+
+
+def measure(options: Recognize) -> Measured:
     """One run per store; other tokens, another protocol or forced references make another curve."""
     from eval.probes.recognition import recognize
 
     measured = Measured()
-    for folder in options.states:
-        run, rows = recognize(folder, options)
-        references = ", references" if run["forced"] == "reference" else ""
-        variant = TOKENS[options.tokens] + options.chosen().variant + references
-        measured.add(run | {"variant": variant}, rows)
+    for number, folder in enumerate(options.states):
+        found = recognize(folder, options)
+        references = ", references" if found.run["forced"] == "reference" else ""
+        measured.add(found.run | {"variant": options.variant + references}, found.rows)
+        measured.arrays |= {f"{number} {name}": values for name, values in found.weights.items()}
     return measured

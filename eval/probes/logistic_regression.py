@@ -7,7 +7,7 @@ on the weights of whitened states (zero mean, unit covariance), where the first 
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -85,10 +85,12 @@ class Questions:
 
     Args:
         classes: number of classes of each question.
+        weights: of the tokens of every class, per question; 1 without any.
     """
 
-    def __init__(self, classes: list[int]):
+    def __init__(self, classes: list[int], weights: Sequence[Tensor] | None = None):
         self.classes = classes
+        self.weights = weights or [None] * len(classes)
         self.questions = torch.arange(len(classes)).repeat_interleave(torch.tensor(classes))
 
     def solver(self, start: Tensor) -> LBFGS:
@@ -119,12 +121,18 @@ class Questions:
             labels: Q x T.
         """
         sums, derivatives = [], []
-        for columns, gold in zip(logits.split(self.classes, dim=2), labels, strict=True):
+        of_questions = zip(logits.split(self.classes, dim=2), labels, self.weights, strict=True)
+        for columns, gold, weights in of_questions:
             logarithms = columns.log_softmax(dim=2)
             chosen = gold[None, :, None].expand(len(columns), -1, 1)
-            sums.append(-logarithms.gather(2, chosen).sum(dim=(1, 2), dtype=torch.float64))
+            of_gold = logarithms.gather(2, chosen)
             one = torch.ones_like(chosen, dtype=logits.dtype)
-            derivatives.append(logarithms.exp_().scatter_add_(2, chosen, -one))
+            derivative = logarithms.exp_().scatter_add_(2, chosen, -one)
+            if weights is not None:
+                of_tokens = weights[gold, None].to(logits.dtype)
+                of_gold, derivative = of_gold * of_tokens, derivative * of_tokens
+            sums.append(-of_gold.sum(dim=(1, 2), dtype=torch.float64))
+            derivatives.append(derivative)
         return torch.stack(sums, dim=1), torch.cat(derivatives, dim=2)
 
 
@@ -149,6 +157,8 @@ class Objective:
 
     With penalty 1 / (C N) of N tokens it is the multinomial `LogisticRegression(C=C)` of scikit-learn. States
     stay in memory if they fit into `KEPT_BYTES`, since reading them takes longer than multiplying them.
+
+    Classes that weigh more have larger shares of the mean.
 
     Args:
         sentences: of a side.
@@ -280,23 +290,22 @@ class Best:
 
 
 def stop_early(
-    sentences: TrainingSet, classes: list[int], training, held_out, passes: int, patience: int, task: str
+    sentences: TrainingSet, questions: Questions, training, held_out, passes: int, patience: int, task: str
 ) -> tuple[tuple[Tensor, Tensor], Best]:
     """L-BFGS without a penalty, each classifier until its held-out loss stops falling.
 
     Args:
-        classes: number of classes per question.
         training, held_out: numbers of sentences.
         passes: over the sentences to train on, at most.
 
     Returns:
         Weights and bias for states as they are, and when each classifier was done.
     """
-    questions, whitening = Questions(classes), Whitening(sentences, training)
+    whitening = Whitening(sentences, training)
     fitted, watched = (
         Objective(sentences, questions, whitening, examples) for examples in (training, held_out)
     )
-    start = whitening.zero_weights(sum(classes))
+    start = whitening.zero_weights(sum(questions.classes))
     solver, best = questions.solver(start), Best(start, questions, patience)
     work = itertools.takewhile(lambda _: not best.done.all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option, positional, switch
 from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
 
@@ -18,35 +19,13 @@ FINAL_NORM = "encoder-norm"
 OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StoreOptions:
-    """The options that all probes of parallel sentences have.
+    """The options that all probes of parallel sentences have."""
 
-    Attributes:
-        states: folders of `eval probe states`.
-        split: which set, that all folders must have.
-        only_words: leave language tags and `</s>` out of the means of sentences.
-    """
-
-    states: list[Path]
-    split: str
-    only_words: bool
-
-
-def add_store_arguments(parser) -> None:
-    parser.add_argument(
-        "states",
-        nargs="+",
-        type=types.path,
-        metavar="STATES",
-        help="folder of `python -m eval probe states`",
-    )
-    parser.add_argument(
-        "--split", type=types.split, default="test", help="which set; all STATES must have it"
-    )
-    parser.add_argument(
-        "--only-words", action="store_true", help="leave language tags and </s> out of the means of sentences"
-    )
+    states: list[Path] = positional("folder of `python -m eval probe states`", nargs="+", metavar="STATES")
+    split: str = option("which set; all STATES must have it", "test", type=types.split)
+    only_words: bool = switch("leave language tags and </s> out of the means of sentences")
 
 
 def index_files(folders) -> list[Path]:

@@ -11,34 +11,27 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.measurements import numbers
-from command_line.option_classes import from_arguments
 from eval.probes.training_logs import (
     LogOptions,
-    add_log_arguments,
     finite,
     log_files,
     measure_logs,
     validations,
 )
-from eval.reporting.result_file import Written, publish
+from eval.reporting.result_file import publish
 
 KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
 ALL = "all"  # tasks of a language
 
 
-def add_arguments(parser) -> None:
-    add_log_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(LogOptions, args)
+def main(options: LogOptions) -> None:
     publish(
         KIND,
         options,
         log_files(options),
         lambda: measure_logs(options, measure),
-        from_arguments(Written, args),
+        options.written,
     )
 
 

@@ -1,11 +1,13 @@
 """How the classifiers of layer-wise language recognition are trained, and how that is written in a table."""
 
-import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import option
+
+LINEAR, MLP = "linear", "mlp"  # kinds of classifiers
 
 
 @dataclass(frozen=True)
@@ -13,11 +15,12 @@ class Protocol:
     """What a protocol does not have is None.
 
     Attributes:
-        name: "optimum", "early-stopping" or "paper".
+        name: of `PROTOCOLS`.
         epochs: passes over the training set; at most, but for "paper".
         grid: values of C (of scikit-learn's `LogisticRegression`) from which held-out accuracy chooses.
         gradient_norm: largest absolute derivative of the mean loss per token at which a classifier is done.
         patience: passes without a lower loss on held-out sentences after which a classifier is done.
+        hidden: units of the hidden layer of a perceptron.
         lr, batch_size, seeds: learning rate of Adam, sentences per batch, initializations.
     """
 
@@ -26,6 +29,7 @@ class Protocol:
     grid: tuple[float, ...] | None = None
     gradient_norm: float | None = None
     patience: int | None = None
+    hidden: int | None = None
     lr: float | None = None
     batch_size: int | None = None
     seeds: tuple[int, ...] | None = None
@@ -46,10 +50,12 @@ class Protocol:
         given = {setting: value for setting, value in given.items() if value is not None}
         for setting in given:
             if getattr(protocol, setting) is None:
-                others = [other for other, one in PROTOCOLS.items() if getattr(one, setting) is not None]
+                others = [
+                    asked_for(other) for other, one in PROTOCOLS.items() if getattr(one, setting) is not None
+                ]
                 raise InputError(
-                    f"--{setting.replace('_', '-')}: --protocol {name} has none; leave it out, or use"
-                    f" --protocol {' or '.join(others)}"
+                    f"--{setting.replace('_', '-')}: {asked_for(name)} has none; leave it out, or use"
+                    f" {' or '.join(others)}"
                 )
         return replace(protocol, **given)
 
@@ -77,63 +83,29 @@ PROTOCOLS = {
     "optimum": Protocol("optimum", epochs=500, grid=(0.001, 0.01, 0.1, 1.0), gradient_norm=1e-5),
     "early-stopping": Protocol("early-stopping", epochs=100, patience=5),
     "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
+    MLP: Protocol(MLP, epochs=50, patience=3, hidden=64, lr=1e-3, batch_size=64, seeds=(1,)),
 }
-NAMES = {"optimum": [], "early-stopping": ["early stopping"], "paper": ["the paper's protocol"]}
+OF_LINEAR = tuple(name for name in PROTOCOLS if name != MLP)
+NAMES = {
+    "optimum": [],
+    "early-stopping": ["early stopping"],
+    "paper": ["the paper's protocol"],
+    MLP: ["perceptrons"],
+}
 WORDS = {
     "epochs": "{} epochs",
     "grid": "C of {}",
     "gradient_norm": "gradient norm {}",
+    "hidden": "{} hidden units",
     "lr": "lr {}",
     "batch_size": "batches of {}",
     "patience": "patience {}",
 }
 
 
-@dataclass(frozen=True)
-class ProtocolOptions:
-    """How to train, as asked for: a setting that is None is that of the protocol."""
-
-    protocol: str
-    epochs: int | None
-    grid: list[float] | None
-    gradient_norm: float | None
-    patience: int | None
-    lr: float | None
-    batch_size: int | None
-    seeds: list[int] | None
-
-    def chosen(self) -> Protocol:
-        """The protocol with these settings; an `InputError` for one that it does not have."""
-        return Protocol.of(
-            self.protocol, epochs=self.epochs, grid=self.grid and tuple(self.grid),
-            gradient_norm=self.gradient_norm, patience=self.patience, lr=self.lr, batch_size=self.batch_size,
-            seeds=self.seeds and tuple(self.seeds),
-        )  # fmt: skip
-
-
-def add_protocol_arguments(parser) -> None:
-    parser.add_argument(
-        "--protocol",
-        choices=PROTOCOLS,
-        default="optimum",
-        help="optimum: the minimum of the L2-regularized loss on standardized states; early-stopping: the"
-        " lowest held-out loss without regularization; paper: 3 epochs on states as they are (thesis 8.2.3;"
-        " Adam is our guess)",
-    )
-    add = functools.partial(_add_setting, parser)
-    add("epochs", types.positive, "passes over the training set; at most, but for paper")
-    add("grid", types.items(types.number(0, 1e6, above=True)), "values of C; held-out accuracy chooses one")
-    add("gradient-norm", types.number(0, 1, above=True), "largest derivative at which a classifier is done")
-    add("patience", types.positive, "passes without a lower held-out loss")
-    add("lr", types.number(0, 100, above=True), "learning rate of Adam")
-    add("batch-size", types.positive, "sentences per batch")
-    add("seeds", types.items(types.seed), "of the initialization; the other protocols do not depend on it")
-
-
-def _add_setting(parser, name: str, kind, text: str) -> None:
-    """An option that some protocols have; its default is theirs."""
-    default = default_of(name.replace("-", "_"))
-    parser.add_argument(f"--{name}", type=kind, help=f"{text} ({default})")
+def asked_for(name: str) -> str:
+    """The option that chooses a protocol."""
+    return f"--probe {MLP}" if name == MLP else f"--protocol {name}"
 
 
 def default_of(setting: str) -> str:
@@ -144,6 +116,60 @@ def default_of(setting: str) -> str:
         f"{name}: {','.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in known.items()
     )
+
+
+def _setting(name: str, help: str, type: types.OptionType):
+    """An option that some protocols have; its default is theirs."""
+    return option(f"{help} ({default_of(name)})", type=type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolOptions:
+    """How to train, as asked for: a setting that is None is that of the protocol."""
+
+    probe: str = option(
+        f"kind of classifier: {LINEAR}, or a perceptron with a hidden layer, trained by Adam on standardized"
+        " states to the lowest held-out loss",
+        LINEAR,
+        choices=(LINEAR, MLP),
+    )
+    protocol: str | None = option(
+        "how linear classifiers are trained. optimum: the minimum of the L2-regularized loss on standardized"
+        " states; early-stopping: the lowest held-out loss without regularization; paper: 3 epochs on states"
+        " as they are (thesis 8.2.3; Adam is our guess) (default: optimum)",
+        choices=OF_LINEAR,
+    )
+    epochs: int | None = _setting(
+        "epochs", "passes over the training set; at most, but for paper", types.positive
+    )
+    grid: list[float] | None = _setting(
+        "grid", "values of C; held-out accuracy chooses one", types.items(types.number(0, 1e6, above=True))
+    )
+    gradient_norm: float | None = _setting(
+        "gradient_norm", "largest derivative at which a classifier is done", types.number(0, 1, above=True)
+    )
+    patience: int | None = _setting("patience", "passes without a lower held-out loss", types.positive)
+    hidden: int | None = _setting("hidden", "units of the hidden layer", types.positive)
+    lr: float | None = _setting("lr", "learning rate of Adam", types.number(0, 100, above=True))
+    batch_size: int | None = _setting("batch_size", "sentences per batch", types.positive)
+    seeds: list[int] | None = _setting(
+        "seeds", "of the initialization; the other protocols do not depend on it", types.items(types.seed)
+    )
+
+    def chosen(self) -> Protocol:
+        """The protocol with these settings.
+
+        Raises:
+            InputError: a setting that it does not have; a protocol of linear classifiers for others.
+        """
+        if self.probe == MLP and self.protocol:
+            raise InputError(f"--protocol {self.protocol}: of --probe {LINEAR}; leave it out")
+        settings = {name: getattr(self, name) for name in (*WORDS, "seeds")}
+        listed = {
+            name: value and tuple(value) for name, value in settings.items() if name in ("grid", "seeds")
+        }
+        name = MLP if self.probe == MLP else self.protocol or OF_LINEAR[0]
+        return Protocol.of(name, **settings | listed)
 
 
 def _written(setting) -> str:

@@ -2,177 +2,392 @@
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 import numpy as np
-import torch
+from torch import Tensor
 
 from command_line.errors import InputError
 from command_line.measurements import numbers
 from command_line.progress import progress
-from data_prep.formats.directions import Direction
-from eval.probes.classifiers import LinearClassifiers, Trained, train
-from eval.probes.parallel import describe
+from data_prep.formats.directions import Direction, format_direction
+from eval.probes.classifiers import Classifiers, Trained, train
+from eval.probes.labels import ControlTask, LabelFile, Labels, Languages
+from eval.probes.parallel import FINAL_NORM, OUTPUT, describe
 from eval.probes.protocol import unconverged
-from eval.probes.store import SIDES, StatePart, StateStore
-from eval.probes.training_set import UNKNOWN, Labels, TrainingSet, kept_tokens
+from eval.probes.store import SIDES, StateStore
+from eval.probes.tested import GROUPS, Answers, answered
+from eval.probes.training_set import TrainingSet
 
-BLOCK = 2048  # tokens that are tested at once
 KINDS = ("supervised", "zero-shot")
 TRAINING = "training"
 
 
-def recognize(folder, options) -> tuple[dict, list[dict]]:
+@dataclass(frozen=True)
+class Recognition:
+    """What LLR of one store gives.
+
+    Attributes:
+        run: what it is of.
+        rows: in these `part` is the question, `repeat` the seed of a classifier. Of kind "training" is what
+            holds for the tokens that the classifiers were trained on.
+        weights: side and name of a parameter -> layers x … of the classifiers for states as they are.
+    """
+
+    run: dict
+    rows: list[dict]
+    weights: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the network, its classifiers, and what they answered.
+
+    Attributes:
+        layers: name in figures -> number among the stored layers.
+        tested: direction -> what was answered, per question.
+    """
+
+    name: str
+    layers: dict[str, int]
+    sentences: TrainingSet
+    trained: Trained
+    tested: dict[Direction, list[Answers]]
+
+
+def recognize(folder, options) -> Recognition:
     """LLR of one store. Warns of classifiers that have not converged.
 
     Args:
         folder: of the store.
-        options: `eval.probes.llr.Options`.
-
-    Returns:
-        The run, and its rows. In these `part` is the question, `repeat` the seed of a classifier. Of kind
-        "training" is what holds for the tokens that the classifiers were trained on.
+        options: `eval.probes.llr.Recognize`.
 
     Raises:
         InputError: a set without states or without tokens, or one language only.
     """
     store, protocol = StateStore.open(folder), options.chosen()
-    supervised = [one for one in store.directions(options.train_split) if one in store.supervised]
-    if not supervised:
-        raise InputError(f"{folder}: no {options.train_split} states of supervised directions to train on")
-    labels = Labels.of(supervised, options.questions, f"{folder}: {options.train_split} set")
-    sets = training_sets(store, options, supervised, labels)
-    classes = [len(languages) for languages in labels.languages.values()]
-    trained = {side: train(one, classes, protocol, f"train {side}") for side, one in sets.items()}
-    tested = {side: recognized(store, options, side, one.classifiers) for side, one in trained.items()}
-    layers = {side: getattr(store, f"{side}_layers") for side in sets}
-    seeds = protocol.seeds or [None]
+    labels = labels_of(store, options)
+    directions = {
+        side: directions_of(store, options, labels, side) for side in SIDES if layers_of(store, side)
+    }
+    directions = {side: both for side, both in directions.items() if all(both)}
+    if not directions:
+        raise InputError(
+            f"{store.folder}: no states with labels in both sets, {options.train_split!r} and"
+            f" {options.test_split!r}"
+        )
+    sides = [learn(store, options, labels, side, both, "") for side, both in directions.items()]
+    seeds = protocol.seeds or (None,)
     rows = [
-        *counts(store, options, sets, tested),
-        *accuracies(store, labels, layers, seeds, tested),
-        *courses(labels, layers, seeds, trained),
-        *baselines(store, labels, layers, sets, next(iter(tested.values()))),
+        *counts(store, options, sides),
+        *(row for side in sides for row in results(store, labels, side, seeds)),
+        *(row for side in sides for row in courses(labels, side, seeds)),
+        *(row for side in sides for row in baselines(store, labels, side)),
     ]
-    rows += means_over_layers(rows, layers)
+    rows += means_over_layers(rows, {side.name: side.layers for side in sides})
+    if options.control:
+        for side in sides:
+            rows += control(store, options, labels, side, directions[side.name], seeds)
+        rows += selectivity(rows)
     run = describe(store, options.test_split) | {
-        "forced": store.record["forced"],
+        "forced": store.record.get("forced"),
         "tokens": options.tokens,
         "train_split": options.train_split,
-        "train_sentences": len(next(iter(sets.values())).sentences),
-        "training": protocol.record(),
-        "languages": labels.languages,
-        "layers": layers,
+        "train_sentences": len(sides[0].sentences),
+        "training": protocol.record() | {"balance": options.balance, "directions": options.train_on},
+        "languages": labels.classes,
+        "layers": {side.name: list(side.layers) for side in sides},
     }
     texts = {
-        "-".join(direction): store.text_sha256(options.test_split, direction)
+        format_direction(direction): store.text_sha256(options.test_split, direction)
         for direction in store.directions(options.test_split)
     }
     run["texts"] = {name: text for name, text in texts.items() if text}
-    if missing := unconverged(rows):
+    if missing := unconverged(row for row in rows if row.get("layer") not in repeated(sides)):
         print(f"warning: {folder}: {missing}; {protocol.advice}", file=sys.stderr)
         named = f"{store.system['name']} on {run['dataset']}, seed {store.system.get('seed')}"
         run["notes"] = [f"Warning: {named}: {missing}. They say less than the states hold."]
-    return run, rows
+    weights = {
+        f"{side.name} {name}": values
+        for side in sides
+        for name, values in weights_of(side.trained.classifiers).items()
+    }
+    return Recognition(run, rows, weights)
+
+
+def repeated(sides: list[Side]) -> set[str]:
+    """Names of layers that are another name of one before."""
+    return {
+        name
+        for side in sides
+        for place, (name, number) in enumerate(side.layers.items())
+        if number in list(side.layers.values())[:place]
+    }
+
+
+def weights_of(classifiers: Classifiers) -> dict[str, np.ndarray]:
+    """The parameters of classifiers, as `LinearClassifiers` and `Perceptrons` describe them."""
+    return {name: values.detach().numpy() for name, values in classifiers.state_dict().items()}
+
+
+# --- what is learned and tested
+
+
+def labels_of(store: StateStore, options) -> Labels:
+    """What the classifiers are to recognize."""
+    if options.labels:
+        known = {split: store.directions(split) for split in store.splits}
+        return LabelFile.read(options.labels, known, options.train_split)
+    directions = trained_directions(store, options)
+    return Languages.known_from(directions, options.questions, f"{store.folder}: {options.train_split} set")
+
+
+def trained_directions(store: StateStore, options) -> list[Direction]:
+    """Directions whose states the classifiers of languages learn from.
+
+    Raises:
+        InputError: there is none.
+    """
+    directions = store.directions(options.train_split)
+    if options.train_on == "all":
+        return directions
+    supervised = [direction for direction in directions if direction in store.supervised]
+    if not supervised:
+        raise InputError(
+            f"{store.folder}: no {options.train_split} states of supervised directions to train on"
+        )
+    return supervised
+
+
+def layers_of(store: StateStore, side: str) -> dict[str, int]:
+    """Name in figures -> number among the stored layers. The encoder's output, what the decoder attends to,
+    is the last of the encoder: its final norm, or its last layer once more.
+    """
+    names = getattr(store, f"{side}_layers")
+    layers = {name: number for number, name in enumerate(names) if name != FINAL_NORM}
+    output = store.record["encoder_output"]
+    return layers | ({OUTPUT: names.index(output)} if side == "encoder" and output in names else {})
+
+
+def directions_of(store: StateStore, options, labels: Labels, side: str) -> tuple[list[Direction], ...]:
+    """Directions whose states of a side the classifiers learn from, and those that they are tested on."""
+    if isinstance(labels, LabelFile):
+        return labels.directions(options.train_split, side), labels.directions(options.test_split, side)
+    return trained_directions(store, options), store.directions(options.test_split)
+
+
+def learn(
+    store: StateStore, options, labels: Labels, side: str, directions: tuple[list[Direction], ...], task: str
+) -> Side:
+    """Train and test the classifiers of a side.
+
+    Args:
+        directions: to learn from, and to test on.
+        task: for the progress shown, behind the side.
+    """
+    learned_from, tested_on = directions
+    classes = [len(names) for names in labels.classes.values()]
+    parts = [getattr(store, side)(options.train_split, direction) for direction in learned_from]
+    gold = [
+        labels.of(part, options.train_split, direction, side)
+        for part, direction in zip(parts, learned_from, strict=True)
+    ]
+    sentences = TrainingSet(parts, gold, options.tokens)
+    if not sentences.token_counts().any():
+        raise InputError(f"{parts[0].path}: no tokens left to learn from; use --tokens all")
+    trained = train(sentences, classes, options.chosen(), f"train {side}{task}", options.balance)
+    answers = tested(store, options, labels, side, tested_on, trained.classifiers)
+    return Side(side, layers_of(store, side), sentences, trained, answers)
+
+
+def tested(
+    store: StateStore, options, labels: Labels, side: str, directions: list[Direction], classifiers
+) -> dict[Direction, list[Answers]]:
+    """What the classifiers answer, per direction and question; parts that directions share are read once."""
+    found: dict[Direction, list[Answers]] = {}
+    answers_of_parts: dict[str, list[Tensor]] = {}
+    for direction in progress(directions, len(directions), f"test {side}", "direction"):
+        name = store.part_name(options.test_split, direction, side)
+        part = getattr(store, side)(options.test_split, direction)
+        if name not in answers_of_parts:
+            answers_of_parts[name] = answered(classifiers, part)
+        gold = labels.of(part, options.test_split, direction, side)
+        found[direction] = [
+            Answers.of(answers, of_question, part, options.tokens, len(names))
+            for answers, of_question, names in zip(
+                answers_of_parts[name], gold, labels.classes.values(), strict=True
+            )
+        ]
+        if not found[direction][0].tokens:
+            raise InputError(
+                f"{part.path}: no tokens left of direction {format_direction(direction)}"
+                + (": every output is empty" if side == "decoder" else "")
+                + "; use --tokens all"
+            )
+    return found
+
+
+# --- rows
 
 
 def kind_of(store: StateStore, direction: Direction) -> str:
     return "supervised" if direction in store.supervised else "zero-shot"
 
 
-def counts(store: StateStore, options, sets: Mapping[str, TrainingSet], tested: Mapping) -> list[dict]:
+def counts(store: StateStore, options, sides: list[Side]) -> list[dict]:
     """The lines of every direction, and the tokens of every side, of training, too."""
     rows = [
-        {"kind": TRAINING, "part": side, "measure": "tokens", "value": one.token_counts().sum()}
-        for side, one in sets.items()
+        {
+            "kind": TRAINING,
+            "part": side.name,
+            "measure": "tokens",
+            "value": side.sentences.token_counts().sum(),
+        }
+        for side in sides
     ]
-    first = next(iter(sets))
-    for direction in tested[first]:
-        place = {"kind": kind_of(store, direction), "direction": "-".join(direction)}
-        lines = len(getattr(store, first)(options.test_split, direction))
-        rows += numbers({"lines": lines}, **place)
-        for side in sets:
-            rows += numbers({"tokens": tested[side][direction][0][0, 0].sum()}, **place, part=side)
+    for direction in dict.fromkeys(direction for side in sides for direction in side.tested):
+        place = {"kind": kind_of(store, direction), "direction": format_direction(direction)}
+        of_direction = [side for side in sides if direction in side.tested]
+        part = getattr(store, of_direction[0].name)(options.test_split, direction)
+        rows += numbers({"lines": len(part)}, **place)
+        for side in of_direction:
+            rows += numbers({"tokens": side.tested[direction][0].tokens}, **place, part=side.name)
     return rows
 
 
-def accuracies(
-    store: StateStore, labels: Labels, layers: Mapping, seeds: Sequence[int | None], tested: Mapping
+def results(
+    store: StateStore, labels: Labels, side: Side, seeds: Sequence[int | None], measure: str = "accuracy"
 ) -> list[dict]:
-    """Accuracy per direction, question, layer and seed; none where no training direction has the language.
+    """What the classifiers of a side recognize, per question, layer and seed.
+
+    "accuracy" of every direction; for each kind of directions "macro_accuracy", the mean over classes;
+    "class_accuracy" of every class (`direction`); "taken_for", the share of its tokens that get the class in
+    `group`; and "token_accuracy" of the tokens in `group`. The latter three are means over directions.
 
     Args:
-        layers: names, per side.
-        tested: side -> direction -> per question layers x seeds x classes, numbers of tokens.
+        measure: name of the first.
     """
-    rows = []
-    for direction in next(iter(tested.values())):
-        place = {"kind": kind_of(store, direction), "direction": "-".join(direction), "measure": "accuracy"}
-        for number, question in enumerate(labels.languages):
-            label = labels.label(question, direction)
-            for side, names in layers.items() if label != UNKNOWN else ():
-                answered = tested[side][direction][number].double()
-                right = (answered[:, :, label] / answered.sum(dim=2)).tolist()
-                rows += [
-                    place | {"part": question, "layer": layer, "repeat": seed, "value": value}
-                    for layer, values in zip(names, right, strict=True)
-                    for seed, value in zip(seeds, values, strict=True)
-                ]
+    rows: list[dict] = []
+    for number, (question, classes) in enumerate(labels.classes.items()):
+        place = partial(_places, side, question, seeds)
+        for kind in KINDS:
+            of_kind = {
+                format_direction(direction): answers[number]
+                for direction, answers in side.tested.items()
+                if kind_of(store, direction) == kind and answers[number].labelled
+            }
+            for direction, answers in of_kind.items():
+                rows += place(answers.accuracy, kind=kind, direction=direction, measure=measure)
+            if not of_kind:
+                continue
+            confused = Answers.mean(answers.confusion for answers in of_kind.values())
+            diagonal = confused.diagonal(dim1=2, dim2=3)
+            rows += place(diagonal.nanmean(dim=2), kind=kind, measure="macro_accuracy")
+            for gold, name in enumerate(classes):
+                rows += place(diagonal[..., gold], kind=kind, direction=name, measure="class_accuracy")
+                for answer, group in enumerate(classes):
+                    rows += place(
+                        confused[:, :, gold, answer],
+                        kind=kind,
+                        direction=name,
+                        group=group,
+                        measure="taken_for",
+                    )
+            of_groups = Answers.mean(answers.accuracy_of_groups for answers in of_kind.values())
+            for column, group in enumerate(GROUPS):
+                rows += place(of_groups[..., column], kind=kind, group=group, measure="token_accuracy")
     return rows
 
 
-def courses(
-    labels: Labels, layers: Mapping, seeds: Sequence[int | None], trained: Mapping[str, Trained]
+def _places(
+    side: Side, question: str, seeds: Sequence[int | None], values: Tensor, **columns
+) -> Iterator[dict]:
+    """A row per layer and seed of values, L x S, that are numbers."""
+    for layer, number in side.layers.items():
+        for seed, value in zip(seeds, values[number].tolist(), strict=True):
+            if value == value:
+                yield columns | {"part": question, "layer": layer, "repeat": seed, "value": value}
+
+
+def control(
+    store: StateStore, options, labels: Labels, side: Side, directions: tuple[list[Direction], ...], seeds
 ) -> list[dict]:
+    """The accuracy of the same classifiers on the control task."""
+    classes = [len(names) for names in labels.classes.values()]
+    frequencies = dict(zip(labels.classes, side.sentences.class_counts(classes), strict=True))
+    task = ControlTask(labels.classes, labels, frequencies)
+    of_task = learn(store, options, task, side.name, directions, ", control task")
+    rows = results(store, task, of_task, seeds, "control")
+    return [row for row in rows if row["measure"] == "control"]
+
+
+def selectivity(rows: Iterable[Mapping]) -> list[dict]:
+    """By how much the accuracy is higher than that on the control task (Hewitt and Liang, 2019)."""
+
+    def place(row: Mapping) -> tuple:
+        return tuple(row.get(column) for column in ("kind", "direction", "part", "layer", "repeat"))
+
+    rows = list(rows)
+    accuracies = {place(row): row["value"] for row in rows if row["measure"] == "accuracy"}
+    return [
+        {**row, "measure": "selectivity", "value": accuracies[place(row)] - row["value"]}
+        for row in rows
+        if row["measure"] == "control"
+    ]
+
+
+def courses(labels: Labels, side: Side, seeds: Sequence[int | None]) -> list[dict]:
     """How training went, per question, layer and seed, as far as the protocol has it: "accuracy" per token of
     what was trained on, and of the "held_out" part, "epochs", "converged", "regularization" (C), and
     "gradient_norm".
     """
-    rows = []
-    for number, question in enumerate(labels.languages):
-        for side, names in layers.items():
-            of_side = trained[side]
-            values = {
-                "accuracy": of_side.training_accuracy,
-                "held_out": of_side.held_out_accuracy,
-                "epochs": of_side.epochs,
-                "converged": of_side.converged,
-                "regularization": of_side.regularization,
-                "gradient_norm": of_side.gradient_norm,
-            }
-            known = {measure: array[:, :, number] for measure, array in values.items() if array is not None}
-            for row, layer in enumerate(names):
-                for column, seed in enumerate(seeds):
-                    found = {measure: array[row, column] for measure, array in known.items()}
-                    rows += numbers(found, kind=TRAINING, part=question, layer=layer, repeat=seed)
-    return rows
+    trained = side.trained
+    values = {
+        "accuracy": trained.training_accuracy,
+        "held_out": trained.held_out_accuracy,
+        "epochs": trained.epochs,
+        "converged": trained.converged,
+        "regularization": trained.regularization,
+        "gradient_norm": trained.gradient_norm,
+    }
+    return [
+        row
+        for number, question in enumerate(labels.classes)
+        for measure, array in values.items()
+        if array is not None
+        for row in _places(
+            side, question, seeds, array[:, :, number].double(), kind=TRAINING, measure=measure
+        )
+    ]
 
 
-def baselines(
-    store: StateStore,
-    labels: Labels,
-    layers: Mapping,
-    sets: Mapping[str, TrainingSet],
-    tested: Iterable[Direction],
-) -> list[dict]:
-    """What would be right by "chance" (one of the languages) and by "majority": always the most frequent
-    language of the training tokens of this side. Of training it is a share of tokens, else of directions.
+def baselines(store: StateStore, labels: Labels, side: Side) -> list[dict]:
+    """What would be right by "chance" (one of the classes) and by "majority": always the most frequent class
+    of the training tokens of this side. Of training it is a share of tokens, else the mean over directions.
     """
-    tested, rows = list(tested), []
-    for number, (question, languages) in enumerate(labels.languages.items()):
-        for side, one in sets.items():
-            tokens = np.bincount(one.labels[:, number], weights=one.token_counts(), minlength=len(languages))
-            best = int(tokens.argmax())
-            majority = {TRAINING: tokens[best] / tokens.sum()}
-            for kind in KINDS:
-                gold = [labels.label(question, each) for each in tested if kind_of(store, each) == kind]
-                known = [label for label in gold if label != UNKNOWN]
-                if known:
-                    majority[kind] = known.count(best) / len(known)
-            for kind, share in majority.items():
-                for layer in layers[side]:
-                    levels = {"chance": 1 / len(languages), "majority": share}
-                    rows += numbers(levels, kind=kind, part=question, layer=layer)
+    rows: list[dict] = []
+    classes = [len(names) for names in labels.classes.values()]
+    for number, (question, tokens) in enumerate(
+        zip(labels.classes, side.sentences.class_counts(classes), strict=True)
+    ):
+        best = int(tokens.argmax())
+        majority = {TRAINING: tokens[best] / tokens.sum()}
+        for kind in KINDS:
+            shares = [
+                answers[number].share_of(best)
+                for direction, answers in side.tested.items()
+                if kind_of(store, direction) == kind and answers[number].labelled
+            ]
+            if shares:
+                majority[kind] = fmean(shares)
+        for kind, share in majority.items():
+            for layer in side.layers:
+                rows += numbers(
+                    {"chance": 1 / len(tokens), "majority": share}, kind=kind, part=question, layer=layer
+                )
     return rows
 
 
@@ -195,53 +410,3 @@ def means_over_layers(rows: Iterable[Mapping], layers: Mapping) -> list[dict]:
     return [
         dict(zip(columns, place, strict=True)) | {"value": fmean(values)} for place, values in groups.items()
     ]
-
-
-# --- training sets and the test
-
-
-def training_sets(store: StateStore, options, directions: list[Direction], labels: Labels) -> dict:
-    """The validation set of the supervised directions, per side that has layers."""
-    sets = {}
-    for side in SIDES:
-        parts = [getattr(store, side)(options.train_split, direction) for direction in directions]
-        if parts[0].layers:
-            rows = [labels.labels(direction) for direction in directions]
-            gold = np.repeat(np.array(rows), [len(part) for part in parts], axis=0)
-            sets[side] = TrainingSet(parts, gold, options.tokens)
-            if not sets[side].token_counts().any():
-                raise InputError(f"{store.folder}: no {side} tokens left to train on; use --tokens all")
-    return sets
-
-
-def recognized(
-    store: StateStore, options, side: str, classifiers: LinearClassifiers
-) -> dict[Direction, list]:
-    """`answers` per direction; parts that directions share are tested once."""
-    directions = store.directions(options.test_split)
-    names = {direction: store.part_name(options.test_split, direction, side) for direction in directions}
-    done: dict[str, list] = {}
-    for direction in progress(directions, len(directions), f"test {side}", "direction"):
-        if names[direction] not in done:
-            part = getattr(store, side)(options.test_split, direction)
-            counts = answers(classifiers, part, options.tokens)
-            if not counts[0].any():
-                raise InputError(
-                    f"{part.path}: no tokens left of direction {'-'.join(direction)}"
-                    + (": every output is empty" if side == "decoder" else "")
-                    + "; use --tokens all"
-                )
-            done[names[direction]] = counts
-    return {direction: done[name] for direction, name in names.items()}
-
-
-def answers(classifiers: LinearClassifiers, part: StatePart, tokens: str) -> list[torch.Tensor]:
-    """How many tokens of a part are taken for which language, per question: layers x seeds x classes."""
-    kept, total = kept_tokens(part, tokens), None
-    for first, end in part.blocks(BLOCK):
-        start, stop = part.offsets[first], part.offsets[end]
-        block = part.read(start, stop)
-        block = block if kept is None else block[:, kept[start:stop]]
-        counts = classifiers.answers(torch.from_numpy(block))
-        total = counts if total is None else [a + b for a, b in zip(total, counts, strict=True)]
-    return total

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options as types
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option
 from command_line.progress import progress
 from data_prep.formats.alignments import AlignedSpans, alignment_files, choose_aligner
 from data_prep.formats.vectors import normalized
@@ -26,7 +25,6 @@ from embeddings.precision import both_ways
 from eval.probes.parallel import (
     OUTPUT,
     StoreOptions,
-    add_store_arguments,
     encoder_layers,
     index_files,
     layerwise,
@@ -34,62 +32,43 @@ from eval.probes.parallel import (
 )
 from eval.probes.precision import batches_of, word_retrieval
 from eval.probes.store import StateStore
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 
 KIND = "retrieval"
 BATCH_TOKENS = 512  # C.3
 LEXICON = "word2word"
 
 
-@dataclass(frozen=True)
-class Options(StoreOptions):
-    """Options of the probe; those of the states are inherited.
+@dataclass(frozen=True, kw_only=True)
+class Retrieval(StoreOptions):
+    """What is retrieved from these states."""
 
-    Attributes:
-        words: binarized folder with alignments, for word retrieval; None for sentences only.
-        alignments: whose alignments.
-        batch_tokens: tokens of a batch to retrieve from.
-    """
-
-    words: Path | None = None
-    alignments: str | None = None
-    batch_tokens: int = BATCH_TOKENS
-
-
-def add_arguments(parser) -> None:
-    add_store_arguments(parser)
-    parser.add_argument(
-        "--words",
-        type=types.path,
-        metavar="DATA",
-        help="also word retrieval, with the alignments of this binarized folder (data_prep align)",
+    words: Path | None = option(
+        "also word retrieval, with the alignments of this binarized folder (data_prep align)", metavar="DATA"
     )
-    parser.add_argument(
-        "--alignments",
-        type=types.text,
-        metavar="NAME",
-        help=f"with --words: which (default: {LEXICON} as in C.3 if it is there, or the only one)",
+    alignments: str | None = option(
+        f"with --words: which (default: {LEXICON} as in C.3 if it is there, or the only one)", metavar="NAME"
     )
-    parser.add_argument(
-        "--batch-tokens",
-        type=types.positive,
-        default=BATCH_TOKENS,
-        help="tokens of a batch to retrieve from (C.3)",
-    )
-    add_output_arguments(parser)
+    batch_tokens: int = option("tokens of a batch to retrieve from (thesis C.3)", BATCH_TOKENS)
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+@dataclass(frozen=True, kw_only=True)
+class Options(Retrieval):
+    """Options of the command."""
+
+    written: Written
+
+
+def main(options: Options) -> None:
     inputs = index_files(options.states)
     if options.words:
         chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
         options = replace(options, alignments=chosen)
         inputs += alignment_files(options.words, options.split, chosen)
-    publish(KIND, options, inputs, lambda: measure(options), from_arguments(Written, args))
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def measure(options: Options) -> Measured:
+def measure(options: Retrieval) -> Measured:
     """One run per store."""
     measured = Measured()
     for folder in options.states:
@@ -118,7 +97,7 @@ def sentence_retrieval(pair, first: np.ndarray, second: np.ndarray, batch_tokens
     )
 
 
-def words(folder, options: Options) -> list[dict]:
+def words(folder, options: Retrieval) -> list[dict]:
     """P@1 of aligned words from those of the same batch, and their number, of every pair of languages."""
     store = StateStore.open(folder)
     pairs, layer, rows = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT], []

@@ -12,17 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
+from command_line.option_classes import positional
 from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import field, result_file
 from eval.results.result_set import ResultSet
-from eval.results.systems import Run, check_one_training
+from eval.results.systems import Run, check_measured_alike, check_one_training
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
@@ -30,34 +29,21 @@ MEASURES = ("sentence", "word")
 LOSS = "validation_loss"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        retrieval: outputs of `eval probe retrieval` of checkpoints.
-    """
-
-    retrieval: list[Path]
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "retrieval",
-        nargs="+",
-        type=types.path,
-        metavar="DIR",
-        help="outputs of `eval probe retrieval` of checkpoints",
+    retrieval: list[Path] = positional(
+        "outputs of `eval probe retrieval` of checkpoints", nargs="+", metavar="DIR"
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     files = [result_file(path, "retrieval.json") for path in options.retrieval]
     trainings = checkpoints_of(files)
     logs = sorted({log_of(one) for checkpoints in trainings.values() for one in checkpoints.values()})
-    publish(KIND, options, [*files, *logs], lambda: measure(trainings), from_arguments(Written, args))
+    publish(KIND, options, [*files, *logs], lambda: measure(trainings), options.written)
 
 
 def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
@@ -67,7 +53,7 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
         InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
             system were measured in different ways.
     """
-    from eval.measurements import ONE_SYSTEM, check_alike, rows_of  # with pandas: not before it is needed
+    from eval.measurements import ONE_SYSTEM, check_directions, directions_of, rows_of  # with pandas
 
     found: dict[tuple, dict[int, Run]] = defaultdict(dict)
     first: dict[tuple, tuple] = {}  # dataset and system -> its first run, and that one's rows
@@ -80,8 +66,10 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
             check_one_training(next(iter(checkpoints.values())), run)
-            other, rows = first.setdefault((run.dataset, run.name), (run, rows_of(run)))
-            check_alike(other, rows, run, rows_of(run), ONE_SYSTEM)
+            directions = directions_of(rows_of(run))
+            other, expected = first.setdefault((run.dataset, run.name), (run, directions))
+            check_directions(other, expected, run, directions, ONE_SYSTEM)
+            check_measured_alike(other, run)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 
 

@@ -19,52 +19,36 @@ import numpy as np
 
 from command_line import options as types
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
-from eval.probes.parallel import OUTPUT, StoreOptions, add_store_arguments, index_files, layerwise
+from command_line.option_classes import option
+from eval.probes.parallel import OUTPUT, StoreOptions, index_files, layerwise
 from eval.probes.svcca_and_cka import PERMUTATIONS, VARIANCE, Sentences, compare
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 
 KIND = "similarity"
 
 
-@dataclass(frozen=True)
-class Options(StoreOptions):
-    """Options of the probe; those of the states are inherited.
+@dataclass(frozen=True, kw_only=True)
+class Similarity(StoreOptions):
+    """How alike languages are in each layer of these states."""
 
-    Attributes:
-        variance: share of the variance that SVCCA keeps.
-        permutations: orders of sentences that chance is measured with.
-    """
-
-    variance: float = VARIANCE
-    permutations: int = PERMUTATIONS
-
-
-def add_arguments(parser) -> None:
-    add_store_arguments(parser)
-    parser.add_argument(
-        "--variance",
-        type=types.number(0, 1, above=True),
-        default=VARIANCE,
-        help="share of the variance that SVCCA keeps",
+    variance: float = option(
+        "share of the variance that SVCCA keeps", VARIANCE, type=types.number(0, 1, above=True)
     )
-    parser.add_argument(
-        "--permutations",
-        type=types.positive,
-        default=PERMUTATIONS,
-        help="orders of sentences that chance is measured with",
-    )
-    add_output_arguments(parser)
+    permutations: int = option("orders of sentences that chance is measured with", PERMUTATIONS)
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
-    publish(
-        KIND, options, index_files(options.states), lambda: measure(options), from_arguments(Written, args)
-    )
+@dataclass(frozen=True, kw_only=True)
+class Options(Similarity):
+    """Options of the command."""
+
+    written: Written
 
 
-def measure(options: Options) -> Measured:
+def main(options: Options) -> None:
+    publish(KIND, options, index_files(options.states), lambda: measure(options), options.written)
+
+
+def measure(options: Similarity) -> Measured:
     """One run per store; a warning where sentences in any order would be about as similar."""
     measured = Measured()
     for folder in options.states:

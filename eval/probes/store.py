@@ -4,6 +4,7 @@
     part = store.encoder("test", "de-fr")           # or store.decoder(…)
     part.states("L3")                               # memory-mapped, tokens x C
     part.mean_pooled("L6")                          # sentences x C
+    part.pieces                                     # a text per token
 
 Layers are named as in Figure 8.2 of the thesis, encoder and decoder counted through. Of N encoder and M
 decoder layers:
@@ -19,11 +20,12 @@ decoder layers:
 
 On disk are parts, one per side (encoder or decoder) and direction, of three files each: `NAME.states.npy`
 (layers x tokens x C), `NAME.tokens.npy`, `NAME.offsets.npy`; directions whose encoder inputs are the same
-share one. states.json is the index and is written last; its "encoder_output" names the layer that the decoder
-attends to (through the interlingua of models that have one), stored or not.
+share one. vocabulary.txt has the text of every token id, one a line. states.json is the index and is written
+last; its "encoder_output" names the layer that the decoder attends to (through the interlingua of models that
+have one), stored or not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,16 +34,19 @@ import numpy as np
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
+from command_line.lines import read_lines
 from command_line.names_in_records import plain_name
-from command_line.outputs import write_json
+from command_line.outputs import write_json, write_text
 from command_line.records import field
 from data_prep.formats.directions import Direction
 from data_prep.formats.vectors import load_array
 from eval.results.files import FORMAT, read_result, split_direction
 
-INDEX = "states.json"
+INDEX, VOCABULARY = "states.json", "vocabulary.txt"
 KIND = "states"
 SIDES = ("encoder", "decoder")
+NO_TOKEN = -1
+TRAINING_SPLIT = "valid"  # on which classifiers are trained
 
 
 def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, decoder_norm: bool) -> dict:
@@ -54,6 +59,28 @@ def layer_names(encoder_layers: int, decoder_layers: int, encoder_norm: bool, de
     }
 
 
+def choose_layers(available: dict[str, list[str]], wanted: list[str]) -> dict[str, dict[str, int]]:
+    """The layers to store per side, from the bottom up: name -> number among those available.
+
+    In a model without a final norm its name stands for the last layer.
+
+    Raises:
+        InputError: the model has no such layer.
+    """
+    names = [name for side in available.values() for name in side]
+    chosen = names if wanted == ["all"] else wanted
+    for side, layers in available.items():  # one list fits systems with and without final norms
+        if (norm := f"{side}-norm") not in layers:
+            chosen = [layers[-1] if name == norm else name for name in chosen]
+    for name in chosen:
+        if name not in names:
+            raise InputError(f"--layers: {name!r} is no layer of the model; it has: {', '.join(names)}")
+    return {
+        side: {name: number for number, name in enumerate(layers) if name in chosen}
+        for side, layers in available.items()
+    }
+
+
 @dataclass(frozen=True)
 class StatePart:
     """Hidden states of one side of the sentences of one direction, in the order of the sentences.
@@ -61,13 +88,29 @@ class StatePart:
     Attributes:
         path: of the files, without their endings; names the part in errors.
         layers: names of the layers stored.
-        tag_ids, eos: token ids of the language tags and of `</s>`.
+        tag_ids, eos: token ids of the language tags and of `</s>`, or `NO_TOKEN` where nothing ends a line.
     """
 
     path: Path
     layers: list[str]
     tag_ids: list[int]
     eos: int
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text of the token of each state.
+
+        Raises:
+            InputError: the store has no vocabulary, or one without such a token.
+        """
+        path = self.path.parent / VOCABULARY
+        vocabulary = list(read_lines(path))
+        if len(vocabulary) <= self.tokens.max():
+            raise InputError(
+                f"{path}: {len(vocabulary)} lines, but {self.path.name} has the token {self.tokens.max()};"
+                " expected the text of every token"
+            )
+        return [vocabulary[token] for token in self.tokens]
 
     @cached_property
     def all_states(self) -> np.ndarray:
@@ -114,6 +157,8 @@ class StatePart:
             raise _damaged(
                 self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
             )
+        if self.eos == NO_TOKEN:
+            return
         edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
         if (edges != edges[0]).any():
             sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"
@@ -300,8 +345,14 @@ class StateStore:
 
 def store_files(folder) -> list[Path]:
     """The files of an extraction, the index first."""
-    patterns = (INDEX, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
+    patterns = (INDEX, VOCABULARY, "*.states.npy", "*.tokens.npy", "*.offsets.npy")
     return [path for pattern in patterns for path in sorted(Path(folder).glob(pattern))]
+
+
+def write_vocabulary(folder, pieces: Iterable[str]) -> None:
+    """Write the text of every token id, from 0; line ends in it become spaces."""
+    lines = (" ".join(piece.splitlines()) for piece in pieces)
+    write_text(Path(folder) / VOCABULARY, "".join(f"{line}\n" for line in lines))
 
 
 def write_index(folder, record: dict) -> None:

@@ -226,12 +226,24 @@ class StateWriter:
         if not layers:
             return np.zeros((0, int(mask.sum()), states[0].size(2)), self.dtype)
         chosen = torch.stack([states[number][mask] for number in layers.values()])
-        largest = chosen.abs().amax(dim=(1, 2))
-        limit = float(np.finfo(self.dtype).max)
-        for name, value in zip(layers, largest.tolist(), strict=True):
-            if not value <= limit:  # also not a number
-                raise InputError(
-                    f"{sentences.key[0]} {sentences.name}: layer {name} has a state of {value:.6g}, and"
-                    f" {self.dtype} ends at {limit:.6g}; use --dtype float32, or leave it out of --layers"
-                )
-        return chosen.to(getattr(torch, self.dtype.name)).cpu().numpy()
+        return as_stored(chosen, list(layers), self.dtype, f"{sentences.key[0]} {sentences.name}")
+
+
+def as_stored(states: Tensor, layers: list[str], dtype: np.dtype, where: str) -> np.ndarray:
+    """States in the type of the files.
+
+    Args:
+        states: layers x tokens x C.
+        where: names the sentences in the error.
+
+    Raises:
+        InputError: a number that the type cannot hold.
+    """
+    limit = float(np.finfo(dtype).max)
+    for name, value in zip(layers, states.abs().amax(dim=(1, 2)).tolist(), strict=True):
+        if not value <= limit:  # also not a number
+            raise InputError(
+                f"{where}: layer {name} has a state of {value:.6g}, and {dtype} ends at {limit:.6g};"
+                " use --dtype float32, or leave it out of --layers"
+            )
+    return states.to(getattr(torch, dtype.name)).cpu().numpy()

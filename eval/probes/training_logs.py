@@ -11,31 +11,26 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.measurements import Measured
-from eval.reporting.result_file import add_output_arguments
+from command_line.option_classes import option, positional
+from eval.reporting.result_file import Written
 
 LOG = "train.log"  # in the folder of a training, as recipes name it
 VALID, UPDATES = "| valid | ", "| train_inner | "
 EPOCHS = "| train | "  # means of an epoch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LogOptions:
     """Logs of trainings, each with the name of its system, and the name of the data in tables."""
 
-    logs: list[tuple[str, Path]]
-    dataset: str
-
-
-def add_log_arguments(parser) -> None:
-    parser.add_argument(
-        "logs",
+    logs: list[tuple[str, Path]] = positional(
+        "log of a training",
         nargs="+",
         type=types.assignment("MNMT=train.log", types.path),
         metavar="NAME=FILE",
-        help="log of a training",
     )
-    parser.add_argument("--dataset", required=True, type=types.text, help="name of the data in tables")
-    add_output_arguments(parser)
+    dataset: str = option("name of the data in tables", required=True)
+    written: Written
 
 
 def measure_logs(options: LogOptions, measure: Callable[[Path], tuple[dict, list[dict]]]) -> Measured:

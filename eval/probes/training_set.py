@@ -1,58 +1,28 @@
-"""What classifiers of layer-wise language recognition learn from: tokens with labels (thesis 8.2.3)."""
+"""What classifiers of tokens learn from: the states of one side, each with a label per question."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from command_line.errors import InputError
-from data_prep.formats.directions import Direction
+from eval.probes.labels import UNKNOWN
 from eval.probes.store import StatePart
 
 READ = 64  # sentences that are read at once
 HELD_OUT = 10  # one of so many lines
-UNKNOWN = -1  # label of a language that no training direction has
 
 
-def kept_tokens(part: StatePart, tokens: str) -> np.ndarray | None:
-    """Per token whether it takes part; None for all of them."""
+def kept_tokens(part: StatePart, tokens: str) -> np.ndarray:
+    """Per token whether it takes part.
+
+    Args:
+        tokens: "all", "no-tags" or "words".
+    """
     if tokens == "all":
-        return None
+        return np.ones(len(part.tokens), bool)
     return part.is_word if tokens == "words" else ~part.is_tag
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The languages that each question tells apart, in alphabetical order."""
-
-    languages: dict[str, list[str]]
-
-    @classmethod
-    def of(cls, directions: list[Direction], questions: list[str], where: str) -> "Labels":
-        """The languages that the questions about some directions choose from.
-
-        Raises:
-            InputError: a question has one language only.
-        """
-        found = {}
-        for question in questions:
-            position = 0 if question == "source" else 1
-            found[question] = sorted({direction[position] for direction in directions})
-            if len(found[question]) < 2:
-                others = [other for other in ("source", "target") if other != question]
-                raise InputError(
-                    f"{where}: the only {question} language is {found[question][0]}, so there is nothing to"
-                    f" recognize; extract more directions, or use --questions {others[0]}"
-                )
-        return cls(found)
-
-    def label(self, question: str, direction: Direction) -> int:
-        languages, language = self.languages[question], direction[0 if question == "source" else 1]
-        return languages.index(language) if language in languages else UNKNOWN
-
-    def labels(self, direction: Direction) -> list[int]:
-        return [self.label(question, direction) for question in self.languages]
 
 
 class TrainingSet:
@@ -60,13 +30,16 @@ class TrainingSet:
 
     Args:
         parts: one per direction.
-        labels: sentences x questions, over all parts one after the other.
+        labels: of each part, questions x tokens. A token without a label (`UNKNOWN`) does not take part.
         tokens: "all", "no-tags" or "words".
     """
 
-    def __init__(self, parts: list[StatePart], labels: np.ndarray, tokens: str):
+    def __init__(self, parts: list[StatePart], labels: list[np.ndarray], tokens: str):
         self.parts, self.labels = parts, labels
-        self.kept = [kept_tokens(part, tokens) for part in parts]
+        self.kept = [
+            kept_tokens(part, tokens) & (gold != UNKNOWN).all(axis=0)
+            for part, gold in zip(parts, labels, strict=True)
+        ]
         self.part_numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self.sentences = np.concatenate([np.arange(len(part)) for part in parts])
 
@@ -92,27 +65,49 @@ class TrainingSet:
             )
         return sets
 
-    def blocks(self, examples: np.ndarray) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def blocks(self, examples: np.ndarray) -> Iterator[tuple[Tensor, Tensor]]:
         """`batch` after `batch` of some sentences, in their order."""
         for first in range(0, len(examples), READ):
             yield self.batch(examples[first : first + READ])
 
     def token_counts(self) -> np.ndarray:
         """Kept tokens per sentence."""
-        counts = []
-        for part, kept in zip(self.parts, self.kept, strict=True):
-            ones = np.ones(len(part.tokens), np.int64) if kept is None else kept.astype(np.int64)
-            counts.append(np.add.reduceat(ones, part.offsets[:-1]))
-        return np.concatenate(counts)
+        return np.concatenate(
+            [
+                np.add.reduceat(kept.astype(np.int64), part.offsets[:-1])
+                for part, kept in zip(self.parts, self.kept, strict=True)
+            ]
+        )
 
-    def batch(self, examples: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    def class_counts(self, classes: Sequence[int]) -> list[np.ndarray]:
+        """Kept tokens of every class, per question.
+
+        Args:
+            classes: number of classes of each question.
+        """
+        labels = np.concatenate([gold[:, kept] for gold, kept in zip(self.labels, self.kept, strict=True)], 1)
+        return [np.bincount(gold, minlength=size) for gold, size in zip(labels, classes, strict=True)]
+
+    def batch(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
         """States (layers x T x C, float32) and labels (questions x T) of the tokens of some sentences."""
-        blocks, lengths = [], []
+        blocks, labels = [], []
         for example in examples:
-            part, kept = self.parts[self.part_numbers[example]], self.kept[self.part_numbers[example]]
+            number = self.part_numbers[example]
+            part, kept, gold = self.parts[number], self.kept[number], self.labels[number]
             first, end = part.offsets[self.sentences[example] :][:2]
-            block = part.read(first, end)
-            blocks.append(block if kept is None else block[:, kept[first:end]])
-            lengths.append(blocks[-1].shape[1])
-        states = torch.from_numpy(np.concatenate(blocks, axis=1))
-        return states, torch.from_numpy(np.repeat(self.labels[examples], lengths, axis=0).T.copy())
+            block, of_block = part.read(first, end), gold[:, first:end]
+            if not kept[first:end].all():
+                block, of_block = block[:, kept[first:end]], of_block[:, kept[first:end]]
+            blocks.append(block)
+            labels.append(of_block)
+        return torch.from_numpy(np.concatenate(blocks, 1)), torch.from_numpy(np.concatenate(labels, 1))
+
+
+def balanced_weights(counts: Sequence[np.ndarray]) -> list[Tensor]:
+    """The weight of a token of every class, per question, so that each class has as much: N / (K n), as
+    scikit-learn's `class_weight="balanced"`. A class without tokens has the weight 0.
+    """
+    return [
+        torch.from_numpy(np.divide(one.sum(), len(one) * one, out=np.zeros(len(one)), where=one > 0))
+        for one in counts
+    ]

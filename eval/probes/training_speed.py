@@ -11,28 +11,21 @@ from statistics import fmean
 
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
 from eval.probes.training_logs import (
     LogOptions,
-    add_log_arguments,
     log_files,
     measure_logs,
     updates_and_seconds,
 )
-from eval.reporting.result_file import Written, publish
+from eval.reporting.result_file import publish
 
 KIND = "training-speed"
 OUTLIERS = 0.25  # share of the reports, at either end, that are left out
 SECONDS = "seconds_per_1000_updates"
 
 
-def add_arguments(parser) -> None:
-    add_log_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(LogOptions, args)
-    publish(KIND, options, log_files(options), lambda: measure(options), from_arguments(Written, args))
+def main(options: LogOptions) -> None:
+    publish(KIND, options, log_files(options), lambda: measure(options), options.written)
 
 
 def measure(options: LogOptions) -> Measured:

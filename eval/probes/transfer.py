@@ -19,10 +19,10 @@ from pathlib import Path
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured
-from command_line.option_classes import from_arguments
+from command_line.option_classes import option, positional
 from eval.probes.transfer_correlations import FEWEST, Retrieval, correlations
 from eval.probes.transfer_indexes import Transfer, transfer
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from eval.reporting.result_file import Written, publish
 from eval.results.files import result_files
 from eval.results.result_set import RETRIEVAL, ResultSet
 
@@ -30,51 +30,30 @@ FINETUNING = "finetuning"
 KIND = "transfer"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of the probe.
+    """Options of the probe."""
 
-    Attributes:
-        results: outputs of `embeddings finetune`.
-        retrieval: outputs of `embeddings retrieve`, or none.
-        similarity: which P@1.
-        retrieved_as: names of encoders, and how retrieval calls them.
-    """
-
-    results: list[Path]
-    retrieval: list[Path]
-    similarity: str
-    retrieved_as: list[tuple[str, str]]
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "results", nargs="+", type=types.path, metavar="RESULT", help="outputs of `embeddings finetune`"
-    )
-    parser.add_argument(
-        "--retrieval",
-        nargs="+",
-        type=types.path,
-        default=[],
+    results: list[Path] = positional("outputs of `embeddings finetune`", nargs="+", metavar="RESULT")
+    retrieval: list[Path] = option(
+        "outputs of `embeddings retrieve` of the same encoders on one test set, to correlate with",
+        [],
         metavar="RESULT",
-        help="outputs of `embeddings retrieve` of the same encoders on one test set, to correlate with",
     )
-    parser.add_argument("--similarity", type=types.text, default="cosine", help="by which P@1 was measured")
-    parser.add_argument(
-        "--retrieved-as",
+    similarity: str = option("by which P@1 was measured", "cosine")
+    retrieved_as: list[tuple[str, str]] = option(
+        "encoders that have another name in --retrieval",
+        [],
         nargs="+",
         type=types.assignment("mBERT=mBERT-calibrated"),
-        default=[],
         metavar="NAME=OTHER",
-        help="encoders that have another name in --retrieval",
     )
-    add_output_arguments(parser)
+    written: Written
 
 
-def main(args) -> None:
-    options = from_arguments(Options, args)
+def main(options: Options) -> None:
     if options.retrieved_as and not options.retrieval:
-        raise InputError("--retrieved-as: of --retrieval, which is not given; leave it out")
+        raise InputError("--retrieved-as: needs --retrieval; give both, or leave it out")
     files = _files(options.results, FINETUNING)
     retrieved = _files(options.retrieval, RETRIEVAL)
     publish(
@@ -82,7 +61,7 @@ def main(args) -> None:
         options,
         [*files, *retrieved],
         lambda: measure(options, files, retrieved),
-        from_arguments(Written, args),
+        options.written,
     )
 
 

@@ -2,10 +2,15 @@
 
 "Is Cross-lingual Evaluation Only About Cross-lingual?", 2.1 and 4.5. Scores are in per cent, and means over
 seeds; averages over languages leave the source language out.
+
+An index compares scores with one that says whether the task was learned: the gap with the source language's,
+the rate with that of translate-train. If this score is not above every baseline (the most frequent class, the
+chance of a class), there is no index: an encoder that gives one answer everywhere would transfer perfectly.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -13,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from command_line.measurements import high, low, numbers
-from eval.scoring.estimates import difference
+from eval.scoring.estimates import Difference, difference
 
 if TYPE_CHECKING:
     from eval.derived.fine_tuned import FineTuned
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 ALL, EACH = "all", "each"  # languages are learned in one training, or in one each
 Scores = Mapping[str, np.ndarray]  # of every language, one of each training
+Examples = Mapping[str, np.ndarray]  # of every language, N of single examples, means over trainings
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Transfer:
         how: how these were learned themselves: ALL, EACH, or None.
         translate_train: in those of them that were.
         retrieval: P@1 in per cent of languages with the source language, where it is known.
+        baselines: name -> language -> what answers reach that look at no text.
+        source_examples, zero_shot_examples, translate_train_examples: as far as they were kept.
     """
 
     encoder: str
@@ -48,6 +56,10 @@ class Transfer:
     how: str | None
     translate_train: Scores
     retrieval: Mapping[str, float]
+    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    source_examples: Examples = field(default_factory=dict)
+    zero_shot_examples: Examples = field(default_factory=dict)
+    translate_train_examples: Examples = field(default_factory=dict)
 
     @property
     def group(self) -> str:
@@ -61,7 +73,22 @@ class Transfer:
 
     @cached_property
     def rates(self) -> dict[str, float]:
-        return rates_of(self.zero_shot, self.translate_train)
+        return rates_of(self.zero_shot, self.learned)
+
+    @cached_property
+    def learned(self) -> Scores:
+        """Translate-train of the languages that were learned."""
+        return {
+            language: values
+            for language, values in self.translate_train.items()
+            if self.is_learned(language, values, self.translate_train_examples)
+        }
+
+    def is_learned(self, language: str, values: np.ndarray, examples: Examples) -> bool:
+        """Whether scores are above all baselines; of kept examples, with the probability 1 - LEVEL / 2."""
+        highest = max((of_name.get(language, 0.0) for of_name in self.baselines.values()), default=0.0)
+        error = math.sqrt(variance_of_mean([(1.0, examples[language])])) if language in examples else 0.0
+        return Difference(float(values.mean()), error, math.inf).interval(LEVEL)[0] > highest
 
     def by_language(self, quantity: str) -> dict[str, float]:
         """Language -> mean over seeds of "zero_shot" or "translate_train", or its "rate" or "retrieval"."""
@@ -89,6 +116,9 @@ class Transfer:
     def rows(self) -> list[dict]:
         rows = self._scores("zero_shot", self.zero_shot)
         rows += self._scores("translate_train", self.translate_train)
+        for name, by_language in self.baselines.items():
+            for language, value in by_language.items():
+                rows += numbers({name: value}, part=self.group, direction=language)
         for quantity in ("rate", "retrieval"):
             for language, value in self.by_language(quantity).items():
                 rows += numbers({quantity: value}, part=self.group, direction=language)
@@ -99,9 +129,16 @@ class Transfer:
             "translate_train_seeds": min(trainings, default=None),
         }
         indexes = {"retrieval_average": self.average("retrieval")}
-        if self.source_scores is not None:
-            indexes |= gap(self.zero_shot, self.source_scores)
-        rate = transfer_rate(self.zero_shot, self.how, self.translate_train)
+        for name, by_language in self.baselines.items():
+            others = [by_language[language] for language in self.languages if language in by_language]
+            indexes[f"{name}_average"] = fmean(others) if len(others) == len(self.languages) else None
+        source = self.source_scores
+        if source is not None and self.is_learned(self.source, source, self.source_examples):
+            examples = {self.source: self.source_examples.get(self.source), **self.zero_shot_examples}
+            indexes |= gap(self.zero_shot, source, self.source, examples)
+        rate = transfer_rate(
+            self.zero_shot, self.how, self.learned, self.zero_shot_examples, self.translate_train_examples
+        )
         return rows + numbers(seeds | indexes | rate, part=self.group)
 
     def _scores(self, measure: str, scores: Scores) -> list[dict]:
@@ -140,7 +177,11 @@ def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str,
     """
     (source,) = one.taught
     others = [language for language in one.tested if language != source]
-    how, train = translate_train(one, tuned, others)
+    how, trained = translate_train(one, tuned, others)
+    baselines: dict[str, dict[str, float]] = {}
+    for language in one.tested:
+        for name, value in one.baselines(language).items():
+            baselines.setdefault(name, {})[language] = value
     return Transfer(
         encoder=one.encoder,
         task=one.task,
@@ -149,8 +190,14 @@ def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str,
         source_scores=scores_of(one, [source])[source] if source in one.tested else None,
         zero_shot=scores_of(one, others),
         how=how,
-        translate_train=train,
+        translate_train={
+            language: scores_of(encoder, [language])[language] for language, encoder in trained.items()
+        },
         retrieval={language: retrieval[language] for language in others if language in retrieval},
+        baselines=baselines,
+        source_examples=examples_of({source: one} if source in one.tested else {}),
+        zero_shot_examples=examples_of(dict.fromkeys(others, one)),
+        translate_train_examples=examples_of(trained),
     )
 
 
@@ -158,30 +205,36 @@ def scores_of(one: "FineTuned", languages: Iterable[str]) -> dict[str, np.ndarra
     return {language: np.array(one.values(language, one.measure), dtype=float) for language in languages}
 
 
+def examples_of(encoders: "Mapping[str, FineTuned]") -> Examples:
+    """Language -> the scores of its examples by the encoder given for it, where they were kept."""
+    scores = {language: encoder.by_example(language) for language, encoder in encoders.items()}
+    return {language: values for language, values in scores.items() if values is not None}
+
+
 def translate_train(
     one: "FineTuned", tuned: "list[FineTuned]", languages: list[str]
-) -> tuple[str | None, dict[str, np.ndarray]]:
+) -> "tuple[str | None, dict[str, FineTuned]]":
     """What the same encoder reaches in languages that it learned from: in several at once, or else in each
     alone. That of most of the languages is taken, of equal ones in several at once that on the fewest.
 
     Returns:
-        ALL or EACH, None without any; and the scores of those languages that were learned and tested.
+        ALL or EACH, None without any; and by language, of those that were learned and tested, the encoder.
     """
     same = [other for other in tuned if other.subject == one.subject]
     together = [
-        (other, scores_of(other, [language for language in languages if language in other.tested]))
-        for other in same
+        {language: other for language in languages if language in other.tested}
+        for other in sorted(same, key=lambda other: len(other.taught))
         if other.is_translate_train_all
     ]
     alone = {other.taught[0]: other for other in same if len(other.taught) == 1 and not other.is_switched}
     each = {
-        language: scores_of(alone[language], [language])[language]
+        language: alone[language]
         for language in languages
         if language in alone and language in alone[language].tested
     }
-    _, found = max(together, key=lambda one: (len(one[1]), -len(one[0].taught)), default=(None, {}))
-    if found and len(found) >= len(each):
-        return ALL, found
+    most = max(together, key=len, default={})
+    if most and len(most) >= len(each):
+        return ALL, most
     return EACH if each else None, each
 
 
@@ -190,53 +243,96 @@ def average(scores: Scores) -> np.ndarray:
     return np.mean(list(scores.values()), axis=0)
 
 
-def rates_of(zero: Scores, train: Scores) -> dict[str, float]:
-    """In per cent, of means over seeds; of languages that have both, and that can be learned at all."""
+def rates_of(zero: Scores, learned: Scores) -> dict[str, float]:
+    """In per cent, of means over seeds; of languages that were learned."""
     return {
-        language: 100 * float(zero[language].mean() / values.mean())
-        for language, values in train.items()
-        if values.mean() > 0
+        language: 100 * float(zero[language].mean() / values.mean()) for language, values in learned.items()
     }
 
 
-def gap(zero: Scores, source: np.ndarray) -> dict[str, float]:
-    """The "gap": scores in the source language less the mean of the others (2.1); with its interval."""
-    return _estimate("gap", [(1.0, source - average(zero))])
+def gap(zero: Scores, source_scores: np.ndarray, source: str, examples: Examples) -> dict[str, float]:
+    """The "gap": scores in the source language less the mean of the others (2.1); with its interval.
+
+    Args:
+        examples: of the source language and the others; None or missing where they were not kept.
+    """
+    weights = {source: 1.0, **dict.fromkeys(zero, -1 / len(zero))}
+    of_examples = [(weight, examples.get(language)) for language, weight in weights.items()]
+    return _estimate("gap", [(1.0, source_scores - average(zero))], of_examples)
 
 
-def transfer_rate(zero: Scores, how: str | None, train: Scores) -> dict[str, float]:
+def transfer_rate(
+    zero: Scores,
+    how: str | None,
+    learned: Scores,
+    zero_examples: Examples,
+    learned_examples: Examples,
+) -> dict[str, float]:
     """The "rate_average": the mean of the rates of all languages, with its interval; nothing where a language
     has no rate.
 
-    The rate is linear in scores, but for terms of second order: a training of zero-shot transfer moves it by
-    the mean of z / T over languages, one of translate-train by that of -Z t / T^2, where Z and T are means
-    over seeds.
+    The rate is linear in scores, but for terms of second order: a training, or an example, of zero-shot
+    transfer moves it by the mean of z / T over languages, one of translate-train by that of -Z t / T^2, where
+    Z and T are means over seeds.
     """
-    rates = rates_of(zero, train)
+    rates = rates_of(zero, learned)
     if set(rates) != set(zero):
         return {}
-    slopes = {language: 100 / train[language].mean() for language in zero}
-    learned = {language: rates[language] * values / values.mean() for language, values in train.items()}
+    slopes = {language: 100 / learned[language].mean() for language in zero}
     moved = [(1.0, average({language: values * slopes[language] for language, values in zero.items()}))]
+    shares = {language: rates[language] * values / values.mean() for language, values in learned.items()}
     if how == ALL:
-        moved.append((-1.0, average(learned)))
+        moved.append((-1.0, average(shares)))
     else:
-        moved += [(-1 / len(learned), values) for values in learned.values()]
-    return _estimate("rate_average", moved, fmean(rates.values()))
+        moved += [(-1 / len(shares), values) for values in shares.values()]
+    of_examples = []
+    for language in zero:
+        z, t = zero_examples.get(language), learned_examples.get(language)
+        is_kept = z is not None and t is not None and len(z) == len(t)  # both of the same examples
+        influence = slopes[language] * (z - rates[language] / 100 * t) if is_kept else None
+        of_examples.append((1 / len(zero), influence))
+    return _estimate("rate_average", moved, of_examples, fmean(rates.values()))
+
+
+def variance_of_mean(terms: Sequence[tuple[float, np.ndarray]]) -> float:
+    """That of a sum of c times a mean over examples, where examples are drawn.
+
+    If all languages have as many examples, these are drawn together: they are translations of each other, or
+    independent, which the covariance shows. Otherwise every language has a draw of its own.
+
+    Args:
+        terms: coefficient c, and N numbers.
+    """
+    if len({len(numbers) for _, numbers in terms}) == 1:
+        terms = [(1.0, sum(c * numbers for c, numbers in terms))]
+    return sum(
+        c * c * float(numbers.var(ddof=1)) / len(numbers) if len(numbers) > 1 else 0.0 for c, numbers in terms
+    )
 
 
 def _estimate(
-    measure: str, terms: list[tuple[float, np.ndarray]], effect: float | None = None
+    measure: str,
+    terms: list[tuple[float, np.ndarray]],
+    examples: list[tuple[float, np.ndarray | None]],
+    effect: float | None = None,
 ) -> dict[str, float]:
-    """The measure, and the ends of its interval; no interval of single trainings.
+    """The measure, and the ends of its interval: over trainings if all have several, and over examples if
+    they were kept; no interval without either.
 
     Args:
+        terms: coefficient, and the numbers of several trainings.
+        examples: coefficient, and how much single examples move the measure; None where this is not known.
         effect: where it is another number than that of the terms, which then say how sure it is.
     """
-    found = sum(c * values.mean() for c, values in terms)
-    shift = 0.0 if effect is None else effect - found
-    estimate = {measure: float(found + shift)}
-    if min(len(values) for _, values in terms) > 1:
-        ends = difference(terms).interval(LEVEL)
-        estimate |= {low(measure): float(ends[0] + shift), high(measure): float(ends[1] + shift)}
+    effect = sum(c * values.mean() for c, values in terms) if effect is None else effect
+    has_seeds = min(len(values) for _, values in terms) > 1
+    has_examples = all(numbers is not None for _, numbers in examples)
+    estimate = {measure: float(effect)}
+    if has_seeds or has_examples:
+        of_seeds = difference(terms) if has_seeds else Difference(0.0, 0.0, math.inf)
+        variance = of_seeds.error**2 + (variance_of_mean(examples) if has_examples else 0.0)
+        # Satterthwaite's: examples are so many that their variance is known
+        freedom = of_seeds.freedom * (variance / of_seeds.error**2) ** 2 if of_seeds.error else math.inf
+        ends = Difference(float(effect), math.sqrt(variance), freedom).interval(LEVEL)
+        estimate |= {low(measure): ends[0], high(measure): ends[1]}
     return estimate

@@ -45,7 +45,9 @@ def _of_system(
         for kind in ("zero-shot", "supervised")
     )
     directions = zero_shot + supervised
-    names = names_of_labels(language for direction in directions for language in split_direction(direction))
+    names = names_of_labels(
+        {code: label for run in system.runs for code, label in run.record["identifier_labels"].items()}
+    )
     labels = {label: names[label] for label in sorted(names, key=names.get)}
     counts, of_references = (_counts(measured, one) for one in (measure, reference))
     targets = of_references.index.map(lambda direction: split_direction(direction)[1])

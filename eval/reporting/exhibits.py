@@ -1,17 +1,15 @@
 """What a report section is made of: tables and figures, and how they become Markdown and CSV."""
 
-import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from command_line.errors import InputError
 from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
 from eval.results.labels import UNKNOWN
-from eval.results.measures import Measure
 from eval.results.systems import MeanStd
 
 
@@ -68,11 +66,6 @@ def mean_and_std_cells(value: MeanStd | None) -> list[Cell]:
     return [number_cell(number, ".2f") for number in ((value.mean, value.std) if value else (None, None))]
 
 
-def measure_cell(measure: Measure, value: MeanStd | float | None, bold: bool = False) -> Cell:
-    """A score of one run or of several, as tables show this measure."""
-    return cell(measure.show(value), bold, value.mean if isinstance(value, MeanStd) else value)
-
-
 @dataclass(frozen=True)
 class Table:
     """A table as it is laid out on the page.
@@ -105,10 +98,14 @@ class Table:
         return {i for row in self.rows for i, one in enumerate(row) if one.value is not None}
 
     def markdown(self) -> str:
+        return "\n".join([self.markdown_rows(), "", f"*{escape_markdown(self.caption)}*"])
+
+    def markdown_rows(self) -> str:
+        """Without the caption."""
         lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
         lines.append("|" + "---|" * len(self.columns()))
         lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in self.rows]
-        return "\n".join([*lines, "", f"*{escape_markdown(self.caption)}*"])
+        return "\n".join(lines)
 
     @cached_property
     def csv(self) -> str:
@@ -138,21 +135,31 @@ def table_of_means(
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot and the numbers behind it, which the report shows and hands out as CSV after one click."""
+    """A plot and the numbers behind it, which the report shows and hands out as CSV after one click.
+
+    Attributes:
+        images: format ("png", "svg", "pdf") -> file, as `plots.image_files` draws them.
+    """
 
     name: str
     caption: str
-    png: bytes
+    images: Mapping[str, bytes]
     numbers: Table
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the report: its tables and figures, and `notes`, the paragraphs above them."""
+    """A section of the report.
+
+    Attributes:
+        notes: how its numbers are to be read; folded below them.
+        lead: what they show, in sentences above them.
+    """
 
     title: str
     exhibits: list[Table | Figure]
     notes: list[str] = field(default_factory=list)
+    lead: list[str] = field(default_factory=list)
 
     @property
     def tables(self) -> list[Table]:
@@ -164,24 +171,15 @@ class Section:
 
 
 def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dict[Path, bytes]:
-    """Contents of files: every table and the numbers of every figure as `tables/NAME.csv`, every figure as
-    `plots/NAME.png`.
-
-    Raises:
-        InputError: two of them have one name.
+    """Contents of files: every table and the numbers of every figure as `tables/NAME.csv`, every figure in
+    all formats as `plots/NAME.png`, ….
     """
-    sections = list(sections)
-    names = [table.name for section in sections for table in section.tables]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(
-            f"two tables are called {twice!r}, of results with the same names; report them apart"
-        )
     found = {}
     for section in sections:
         for table in section.tables:
             found[tables / f"{table.name}.csv"] = table.csv.encode()
         for figure in section.figures:
-            found[plots / f"{figure.name}.png"] = figure.png
+            found |= {plots / f"{figure.name}.{ending}": image for ending, image in figure.images.items()}
     return found
 
 
@@ -234,22 +232,38 @@ def rows_behind(measured, measures: Sequence[str]) -> list[list]:
     return [list(rows.columns), *rows.astype(object).where(rows.notna(), None).values.tolist()]
 
 
-LONGEST = 50  # characters of a file name that is made from names of any kind
+LONGEST = 100  # characters of a file name that is made from names of any kind
 
 
 def slug(kind: str, *names: str) -> str:
-    """A file name: letters, digits, `-` and `_`. Others than these names have another one, always.
+    """A file name: letters, digits, `-` and `_`; `with_names_of_their_own` tells equal ones apart.
 
     Args:
         kind: of the table or figure, a word of this project.
-        names: of data sets, systems, …; where one has other characters than letters, digits and `-`, or all
-            are long, a checksum of them ends the file name.
+        names: of data sets, systems, …
     """
     text = "_".join([kind, *names])
     plain = "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
-    if all(name.replace("-", "").isalnum() for name in names) and len(plain) <= LONGEST:
-        return plain
-    return f"{plain[:LONGEST]}-{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"
+    return plain[:LONGEST]
+
+
+def with_names_of_their_own(sections: Iterable[Section]) -> list[Section]:
+    """Sections whose tables and figures all have another file name, also where case does not count: one like
+    an earlier one has a number behind it.
+    """
+    taken: set[str] = set()
+
+    def named(one: Table | Figure) -> Table | Figure:
+        if one.name.lower() in taken:
+            number = next(n for n in itertools.count(2) if f"{one.name}-{n}".lower() not in taken)
+            one = replace(one, name=f"{one.name}-{number}")
+            one = (
+                replace(one, numbers=replace(one.numbers, name=one.name)) if isinstance(one, Figure) else one
+            )
+        taken.add(one.name.lower())
+        return one
+
+    return [replace(section, exhibits=list(map(named, section.exhibits))) for section in sections]
 
 
 def tidy(header: Sequence[str], rows: Sequence[Sequence]) -> list[list]:

@@ -1,5 +1,6 @@
 """The views of several measures in many places: systems and measures by layers, languages or pairs."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -7,7 +8,7 @@ from itertools import product
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Table, cell, cells, mean_cell, number_cell, rows_behind, slug
 from eval.reporting.layers import layers_in_order
-from eval.reporting.plots import heatmap
+from eval.reporting.plots import heatmap, heatmaps
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def grid(
     measures: Mapping[str, str],
     columns: str,
     caption: str,
-    mark: dict,
+    mark: dict | None = None,
     lines: Mapping[str, str] = {},
     average: bool = False,
     digits: int = 1,
@@ -46,29 +47,38 @@ def grid(
         measures: and what their lines are called; those in "%" are fractions.
         columns: column of the rows, whose values are the columns of the table.
         caption: without the dataset.
-        mark: the attributes of a `Mark`.
-        lines: columns of the rows, and their titles; all systems stand once for each of their values.
+        mark: the attributes of a `Mark`, if some numbers have one.
+        lines: columns of the rows, and their titles; all systems stand once for what these hold together.
         average: add a column of the mean over all columns.
         digits: behind the point.
         folded: shown after a click.
     """
-    marked = Mark(**mark)
-    part = measured.where(measure=[*measures, marked.measure])
+    marked = Mark(**mark) if mark else None
+    part = measured.where(measure=[*measures, *([marked.measure] if marked else [])])
     if not part.systems:
         return []
-    titles = layers_in_order(part, marked.measure) if columns == "layer" else sorted(part.values(columns))
+    titles = (
+        layers_in_order(part, marked.measure if marked else next(iter(measures)))
+        if columns == "layer"
+        else sorted(part.values(columns))
+    )
     by = [*lines, columns]
     scales = {measure: 100 if "%" in title else 1 for measure, title in measures.items()}
     means = {measure: part.means(measure, by, scale=scale) for measure, scale in scales.items()}
     averages = {measure: part.means(measure, by[:-1], scale=scale) for measure, scale in scales.items()}
-    holds = part.means(marked.measure, by)
+    holds = part.means(marked.measure, by) if marked else {}
 
     def sign(measure: str, place: tuple) -> str:
+        if marked is None:
+            return ""
         is_marked = place in holds and (holds[place].mean == 1) == (marked.where == "all")
         return marked.sign if is_marked and marked.on in ("", measure) else ""
 
     rows, rules = [], set()
-    for line, system in product(product(*(sorted(part.values(one)) for one in lines)), part.systems):
+    every_line = [()]
+    if lines:
+        every_line = part.rows[list(lines)].drop_duplicates().itertuples(index=False, name=None)
+    for line, system in product(sorted(every_line), part.systems):
         if not lines or system is part.systems[0]:
             rules.add(len(rows))
         start = (system.name, *line)
@@ -82,7 +92,7 @@ def grid(
             rows.append([*cells(*line, system.name, len(system.runs), title), *values])
     text = f"{caption} on {dataset}; mean ± deviation over seeds."
     header = [cells(*lines.values(), "System", "Seeds", "", *titles, *(["Avg."] if average else []))]
-    data = rows_behind(part, [*measures, marked.measure])
+    data = rows_behind(part, [*measures, *([marked.measure] if marked else [])])
     return [Table(slug(name, dataset), text, header, rows, frozenset(rules - {0}), data, folded)]
 
 
@@ -122,3 +132,72 @@ def heat_map(
     table = Table(slug(name, dataset), text, header, rows, data=data, folded=True)
     png = heatmap(list(values), titles, percent, title, [], "pair", "system")
     return [Figure(table.name, text, png, table)]
+
+
+def heat_maps(
+    measured: Measurements,
+    dataset: str,
+    name: str,
+    measure: str,
+    each: str,
+    panels: str,
+    rows: str,
+    columns: str,
+    titles: Mapping[str, str],
+    title: str,
+    caption: str,
+    drawn: str = ".*",
+) -> list[Figure]:
+    """Shares as colours and numbers in percent: a figure per system and value of `each`, a panel per value of
+    `panels`.
+
+    Args:
+        each, panels, rows, columns: columns of the rows.
+        titles: of these columns, for axes and panels.
+        title: of the scale of colours.
+        caption: without the system and the dataset.
+        drawn: a pattern of the layers that are drawn; the others are in the table.
+    """
+    measured = measured.where(measure=measure)
+    figures = []
+    for system, value in product(measured.systems, measured.values(each)):
+        part = measured.where(system=system.name, **{each: value})
+        if not part.systems:
+            continue
+        means = part.means(measure, (panels, rows, columns), scale=100)
+        places = {
+            column: layers_in_order(part, measure) if column == "layer" else part.values(column)
+            for column in (panels, rows, columns)
+        }
+        shown = dict(places)
+        if "layer" in shown:
+            layers = [layer for layer in shown["layer"] if re.fullmatch(drawn, layer)]
+            shown["layer"] = layers or shown["layer"]
+        text = f"{caption} of {system.name} on {dataset}, {titles[each]}: {value}; mean over seeds."
+        table = Table(
+            slug(name, dataset, value, system.name),
+            text,
+            [cells(titles[panels], titles[rows], *places[columns])],
+            [
+                [
+                    *cells(*place),
+                    *(mean_cell(means.get((system.name, *place, one)), 1) for one in places[columns]),
+                ]
+                for place in product(places[panels], places[rows])
+            ],
+            frozenset(range(0, len(places[panels]) * len(places[rows]), len(places[rows]))) - {0},
+            rows_behind(part, [measure]),
+        )
+        grids = {
+            panel: [
+                [
+                    (mean := means.get((system.name, panel, row, column))) and mean.mean
+                    for column in shown[columns]
+                ]
+                for row in shown[rows]
+            ]
+            for panel in shown[panels]
+        }
+        images = heatmaps(grids, shown[rows], shown[columns], title, titles[columns], titles[rows])
+        figures.append(Figure(table.name, text, images, table))
+    return figures

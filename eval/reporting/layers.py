@@ -40,6 +40,7 @@ def layer_curves(
     kinds: Mapping[str, str] = KINDS,
     parts: Mapping[str, str] = NO_PARTS,
     chance: str | None = None,
+    chance_title: str = "by chance, for sentences in another order; bands: over such orders",
     levels: Sequence[str] = (),
     beside: Mapping[str, str] = {},
     drawn: str = ".*",
@@ -54,6 +55,7 @@ def layer_curves(
         caption: without the dataset and what the curves are.
         kinds, parts: which, and what their panels are called.
         chance: the measure that is `measure` by chance, in repetitions; dashed lines, one per system.
+        chance_title: what these lines are.
         levels: measures that no system beats by itself; black lines.
         beside: measures of no layer, and the titles of their columns in the table.
         drawn: a pattern of the layers that are drawn; the others are in the table.
@@ -69,6 +71,8 @@ def layer_curves(
     by_chance = find(chance, repeats=True) if chance else {}
     ends = [measured.means(one, ("kind", "part"), scale=scale) for one in beside]
     seeds = {system.name: len(system.runs) for system in measured.systems}
+    if not shown:
+        return []
     rows, rules = [], set()
     for panel, curves in shown.items():
         lines_of_panel = [
@@ -90,8 +94,8 @@ def layer_curves(
         ]
         rules.add(len(rows))
     caption = f"{caption} On {dataset}, mean over directions; bands: standard deviation over seeds."
-    if chance:
-        caption += " Dashed: by chance, for sentences in another order; bands: over such orders."
+    if by_chance:
+        caption += f" Dashed: {chance_title}."
     header = [cells("Directions", "System", "Seeds", *layers, *beside.values())]
     data = rows_behind(measured, [measure, *filter(None, [chance]), *levels, *beside])
     table = Table(slug(name, dataset), caption, header, rows, frozenset(rules - {len(rows)}), data)
@@ -110,6 +114,8 @@ def layer_curves(
         levels=_each(lambda level_lines: list(map(drawn_values, level_lines)), heights),
         baselines=_each(drawn_values, by_chance),
         x_title="layer",
+        baseline_title=chance_title.partition(",")[0],
+        broken=True,
     )
     return [Figure(table.name, caption, png, table)]
 

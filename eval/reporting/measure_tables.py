@@ -98,7 +98,7 @@ def measures(
     """Systems by several measures: mean and deviation over seeds.
 
     Args:
-        columns: of the table; the attributes of `Column`.
+        columns: of the table; the attributes of `Column`. Those that no system has are left out.
         caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         each: column of the rows; there is a table for each of its values.
@@ -108,10 +108,12 @@ def measures(
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
     places = tuple(lines or ())
-    titles = [*system_titles(derived, systems), *(lines or {}).values(), *(column.title for column in shown)]
     tables = []
     for part, files, label in parts(measured.where(measure=names), dataset, each):
-        numbers = [Numbers(part, column, places) for column in shown]
+        present = set(part.rows.measure)
+        numbers = [Numbers(part, column, places) for column in shown if column.measure in present]
+        titles = [*system_titles(derived, systems), *(lines or {}).values()]
+        titles += [of_column.column.title for of_column in numbers]
         rows, rules = [], set()
         for system in part.systems:
             rules.add(len(rows))

@@ -9,15 +9,17 @@ TEMPLATE = "page.html"
 
 
 def markdown(title: str, sections: list[Section]) -> str:
-    """The report as Markdown; plots are links to their files."""
+    """The report as Markdown; plots are links to their files, and have their numbers below, folded."""
     blocks = [f"# {escape_markdown(title)}"]
     for section in sections:
-        blocks += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.notes)]
+        blocks += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.lead)]
         for one in section.exhibits:
             if isinstance(one, Figure):
                 blocks.append(f"![{escape_markdown(one.caption)}](plots/{one.name}.png)")
+                blocks += ["<details><summary>Numbers</summary>", one.numbers.markdown_rows(), "</details>"]
             else:
                 blocks.append(one.markdown())
+        blocks += map(escape_markdown, section.notes)
     return "\n\n".join(blocks) + "\n"
 
 

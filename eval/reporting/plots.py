@@ -1,4 +1,4 @@
-"""The kinds of plots in the report, as PNG bytes that depend on nothing but the numbers."""
+"""The kinds of plots in the report, as files of several formats that depend on nothing but the numbers."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from command_line.figures import show_names_as_they_are
 from eval.results.systems import MeanStd
 
-# Okabe and Ito (2008): distinguishable with every common kind of colour vision.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444")
+# Okabe and Ito (2008): distinguishable with every common kind of colour vision. Those of the second line are
+# as far from all before as possible (CIELAB); markers tell them apart, too.
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#444444"),
+    *("#7F00FF", "#5A8F00", "#EE3377", "#332288", "#800000"),
+)
 MARKERS = "osD^vP*X"
 LEVEL_STYLES = (":", "-.")
+# Format of an image -> what its file does not say: when, and by what it was made.
+UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+# Text stays text; names inside of SVG do not change from file to file.
+FONTS_AND_NAMES = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": ""}
+Images = dict[str, bytes]  # format -> file
 INK, FAINT = "#24292f", "#d0d7de"
 
 
-def horizontal_bars(rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str) -> bytes:
+def horizontal_bars(
+    rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str
+) -> Images:
     """Bars grouped by row, one colour per series, means with their standard deviation as error bars."""
     height = 0.8 / len(series)
     figure, (axes,) = _canvas(9.0, 0.9 + max(0.55, 0.28 * len(series)) * len(rows))
@@ -42,15 +53,15 @@ def horizontal_bars(rows: Sequence[str], series: Mapping[str, Sequence[MeanStd |
     axes.set_xlabel(title)
     axes.grid(axis="x", color=FAINT, linewidth=0.7)
     figure.legend(loc="outside upper center", ncols=len(series), frameon=False)
-    return _png(figure)
+    return image_files(figure)
 
 
 def dots(
     rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str, rules: Sequence[int]
-) -> bytes:
+) -> Images:
     """One line per row, one marker per series, for many rows. `rules`: rows with a line above."""
     figure, (axes,) = _canvas(
-        9.0, 1.2 + max(0.26, 0.07 * len(series)) * len(rows) + 0.22 * ((len(series) + 1) // 2)
+        9.0, 1.2 + max(0.26, min(0.4, 0.07 * len(series))) * len(rows) + 0.22 * ((len(series) + 1) // 2)
     )
     for i, (name, values) in enumerate(series.items()):
         offset = (i - (len(series) - 1) / 2) * 0.5 / len(series)
@@ -72,7 +83,7 @@ def dots(
     axes.set_xlabel(title)
     axes.grid(color=FAINT, linewidth=0.7)
     figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
-    return _png(figure)
+    return image_files(figure)
 
 
 def heatmap(
@@ -83,7 +94,7 @@ def heatmap(
     rules: Sequence[int],
     x_title: str,
     y_title: str,
-) -> bytes:
+) -> Images:
     """Percentages (0 to 100) as colours, with numbers while they fit. `rules`: columns with a line before."""
     import numpy as np
 
@@ -108,7 +119,50 @@ def heatmap(
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
-    return _png(figure)
+    return image_files(figure)
+
+
+def heatmaps(
+    panels: Mapping[str, Sequence[Sequence[float | None]]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    x_title: str,
+    y_title: str,
+    beside: int = 3,
+) -> Images:
+    """Percentages (0 to 100) as colours with numbers, in panels with the same rows and columns.
+
+    Args:
+        panels: title -> rows of values; None for a gap.
+        title: of the scale of colours.
+        beside: panels side by side.
+    """
+    import numpy as np
+
+    beside = min(beside, len(panels))
+    down = -(-len(panels) // beside)
+    width, height = max(2.2, 0.9 + 0.42 * len(columns)), max(1.8, 0.9 + 0.3 * len(rows))
+    figure, axes = _canvas(1.2 + width * beside, 0.4 + height * down, down, beside)
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    for number, (axis, (panel, values)) in enumerate(zip(axes, panels.items(), strict=False)):
+        grid = np.array([[np.nan if one is None else one for one in row] for row in values], dtype=float)
+        image = axis.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        for row, column in np.argwhere(~np.isnan(grid)):
+            colour = "white" if grid[row, column] > 55 else INK
+            text = f"{grid[row, column]:.0f}"
+            axis.text(column, row, text, ha="center", va="center", fontsize=7.5, color=colour)
+        axis.set_title(panel, fontsize=10, color=INK)
+        axis.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 3 else 0)
+        axis.set_yticks(range(len(rows)), rows)
+        axis.tick_params(length=0)
+        if number + beside >= len(panels):
+            axis.set_xlabel(x_title)
+        if number % beside == 0:
+            axis.set_ylabel(y_title)
+    figure.colorbar(image, ax=list(axes), label=title, shrink=0.9, pad=0.02)
+    return image_files(figure)
 
 
 def lines(
@@ -120,7 +174,9 @@ def lines(
     levels: Mapping[str, Mapping[str, Sequence[Sequence[float | None]]]] | None = None,
     baselines: Mapping[str, Mapping[str, Sequence[MeanStd | None]]] | None = None,
     x_title: str | None = None,
-) -> bytes:
+    baseline_title: str | None = None,
+    broken: bool = False,
+) -> Images:
     """Curves over ordered ticks (layers), in panels side by side.
 
     Args:
@@ -134,6 +190,8 @@ def lines(
         baselines: title of the panel -> name of the series -> what it is compared with, one value per tick;
             dashed, in the colour of the series.
         x_title: of the x axis.
+        baseline_title: what the dashed lines are, for the legend.
+        broken: a gap interrupts the line of a series.
     """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     columns = min(columns or len(panels), len(panels))
@@ -145,9 +203,9 @@ def lines(
         axis.set_visible(False)
     for axis, (panel, series) in zip(axes, panels.items(), strict=False):
         for name, values in series.items():
-            _curve(axis, names.index(name), name, values)
+            _curve(axis, names.index(name), name, values, broken)
         for name, values in (baselines or {}).get(panel, {}).items():
-            _curve(axis, names.index(name), None, values)
+            _curve(axis, names.index(name), None, values, broken)
         for style, (name, heights) in zip(LEVEL_STYLES, (levels or {}).get(panel, {}).items(), strict=False):
             _levels(axis, name, heights, style)
         for tick in rules:
@@ -163,8 +221,10 @@ def lines(
     if title is not None:
         for axis in axes[::columns]:
             axis.set_ylabel(title)
+    if baselines and baseline_title:
+        axes[0].plot([], [], color=INK, linestyle="--", linewidth=1.2, label=baseline_title)
     _legend(figure, axes, names)
-    return _png(figure)
+    return image_files(figure)
 
 
 def _legend(figure, axes, names: Sequence[str]) -> None:
@@ -184,14 +244,14 @@ def _marker(number: int) -> str:
     return MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
 
 
-def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None]) -> None:
+def _curve(axis, number: int, name: str | None, values: Sequence[MeanStd | None], broken: bool) -> None:
     """One series: the number chooses colour and marker. Without a name, what it is compared with: dashed."""
-    known = [(x, value) for x, value in enumerate(values) if value]
-    xs, means = [x for x, _ in known], [value.mean for _, value in known]
+    drawn = {x: value for x, value in enumerate(values) if value or broken}
+    xs, means = list(drawn), [value.mean if value else float("nan") for value in drawn.values()]
     colour = COLOURS[number % len(COLOURS)]
     style = {"marker": _marker(number), "markersize": 5, "linewidth": 1.5, "label": name}
     axis.plot(xs, means, color=colour, **(style if name else {"linestyle": "--", "linewidth": 1.2}))
-    spread = [value.std or 0.0 for _, value in known]
+    spread = [(value.std or 0.0) if value else 0.0 for value in drawn.values()]
     if any(spread):
         low, high = ([m + sign * d for m, d in zip(means, spread, strict=True)] for sign in (-1, 1))
         axis.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
@@ -210,7 +270,7 @@ def scatter(
     x_title: str,
     y_title: str,
     by_magnitude: bool = False,
-) -> bytes:
+) -> Images:
     """Labelled points (x, y, label) with the line of least squares per series; zero is marked. By magnitude:
     x has a logarithmic scale, and there are points alone.
     """
@@ -234,7 +294,7 @@ def scatter(
     return _png_of_points(figure, axes, x_title, y_title)
 
 
-def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_title: str) -> bytes:
+def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_title: str) -> Images:
     """Points (x, y), a colour and marker per series."""
     rows = (len(series) + 1) // 2
     figure, (axes,) = _canvas(7.2, 4.6 + 0.22 * rows)
@@ -245,14 +305,14 @@ def clouds(series: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_
     return _png_of_points(figure, axes, x_title, y_title)
 
 
-def _png_of_points(figure, axes, x_title: str, y_title: str) -> bytes:
+def _png_of_points(figure, axes, x_title: str, y_title: str) -> Images:
     axes.margins(0.12)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     axes.grid(color=FAINT, linewidth=0.7)
     series = axes.get_legend_handles_labels()[1]
     figure.legend(loc="outside upper center", ncols=min(2, len(series)), frameon=False)
-    return _png(figure)
+    return image_files(figure)
 
 
 def _scale_by_magnitude(axes, values: Sequence[float]) -> None:
@@ -273,7 +333,7 @@ def signed_heatmap(
     title: str,
     x_title: str,
     y_title: str,
-) -> bytes:
+) -> Images:
     """Signed numbers as colours around zero, red above and blue below, with the numbers."""
     import numpy as np
 
@@ -291,7 +351,7 @@ def signed_heatmap(
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
-    return _png(figure)
+    return image_files(figure)
 
 
 def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared: bool = True):
@@ -301,7 +361,7 @@ def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=100)
     FigureCanvasAgg(figure)
     all_axes = figure.subplots(rows, columns, sharey=shared, squeeze=False).flatten()
     for axes in all_axes:
@@ -312,8 +372,16 @@ def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared
     return figure, all_axes
 
 
-def _png(figure) -> bytes:
+def image_files(figure) -> Images:
+    """A figure as PNG for screens, and as SVG and PDF, whose text stays text, for papers."""
+    from matplotlib import rc_context
+
     show_names_as_they_are(figure)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", metadata={"Software": None})
-    return stream.getvalue()
+    files = {}
+    with rc_context(FONTS_AND_NAMES):
+        for ending, metadata in UNDATED.items():
+            stream = io.BytesIO()
+            figure.savefig(stream, format=ending, metadata=metadata)
+            figure.set_layout_engine("none")  # the first file has laid it out for all
+            files[ending] = stream.getvalue()
+    return files

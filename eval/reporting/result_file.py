@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.measurements import Measured
-from command_line.option_classes import add_options, force_switch, output_folder, switch
+from command_line.option_classes import force_switch, output_folder, switch
 from command_line.result_file import write_result
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.shown import UNLIKE, sections_of
@@ -19,11 +19,6 @@ class Written:
     output: Path = output_folder("the result: rows (CSV), where they are from (JSON), tables and figures")
     force: bool = force_switch()
     allow_unlike: bool = switch(UNLIKE, compare=False)
-
-
-def add_output_arguments(parser) -> None:
-    """Of `Written`."""
-    add_options(parser, Written)
 
 
 def publish(kind: str, options, inputs: Iterable[Path], measure: Callable[[], Measured], to: Written) -> None:

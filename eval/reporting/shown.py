@@ -7,7 +7,8 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
-from eval.reporting.exhibits import Section
+from command_line.measurements import Measured
+from eval.reporting.exhibits import Section, with_names_of_their_own
 from eval.results.result_set import ResultSet
 
 NO_SETTINGS = ("view", "where", "of")  # of a view: the others in its entry are
@@ -33,20 +34,40 @@ def sections_of(results: ResultSet) -> list[Section]:
         InputError: results do not belong together.
     """
     sections = [_section(entry, results) for entry in declared_sections() if results.of_kind(entry["kind"])]
-    return [section for section in sections if section.exhibits]
+    return with_names_of_their_own(section for section in sections if section.exhibits)
+
+
+def section_of(kind: str, measured: Measured) -> Section:
+    """What the report shows of what a probe has measured.
+
+    Args:
+        kind: of the probe, the name of its result file.
+    """
+    from eval.measurements import Measurements
+
+    (entry,) = [entry for entry in declared_sections() if entry["kind"] == kind]
+    return _shown(entry, Measurements.derived(measured))
 
 
 def _section(entry: dict, results: ResultSet) -> Section:
     if "function" in entry:
         return _named(entry["function"])(results)
-    from eval.measurements import Measurements  # pandas: not before there are rows to read
+    from eval.measurements import measured_by  # pandas: not before there are rows to read
+
+    return _shown(entry, measured_by(results, entry["kind"], entry.get("unlike", False)))
+
+
+def _shown(entry: dict, measurements) -> Section:
+    """A section of rows (`Measurements`)."""
+    from eval.measurements import Measurements
     from eval.reporting.views import VIEWS
 
-    unlike = results.allow_unlike or entry.get("unlike", False)
-    measurements = Measurements.of(results.probed(entry["kind"]), unlike)
     by_dataset = {"": measurements.by_dataset()}
     for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
-        by_dataset[function] = Measurements.derived(_named(function)(measurements)).by_dataset()
+        derived = _named(function)(measurements)
+        if not isinstance(derived, Measurements):
+            derived = Measurements.derived(derived)
+        by_dataset[function] = derived.by_dataset()
     exhibits = []
     for dataset, shown in product(by_dataset[""], entry["shows"]):
         measured = by_dataset[shown.get("of", "")].get(dataset)
@@ -55,9 +76,7 @@ def _section(entry: dict, results: ResultSet) -> Section:
             settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
             exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
     notes = [" ".join(note.split()) for note in entry.get("notes", [])]
-    of_runs = {
-        note for system in measurements.systems for run in system.runs for note in run.record.get("notes", [])
-    }
+    of_runs = {note for system in measurements.systems for run in system.runs for note in run.notes}
     return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
 
 

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from eval.measurements import Measurements
 from eval.reporting.confusion import confusion
 from eval.reporting.curves import curves_over
+from eval.reporting.directions import direction_heat_map, direction_table, directions, largest
 from eval.reporting.example_tables import example_means, examples
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.grids import grid, heat_map
-from eval.reporting.layers import KINDS, layer_changes, layer_curves
+from eval.reporting.exhibits import Table, cells, mean_cell, rows_behind, slug
+from eval.reporting.grids import grid, heat_map, heat_maps
+from eval.reporting.layers import layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures, parts
-from eval.reporting.plots import dots
 from eval.reporting.points import points
+from eval.reporting.system_figures import bars, trainings
 from eval.results.systems import MeanStd
 
 
@@ -78,56 +79,6 @@ def _shared(
     return [numbers.get(value) for value in values]
 
 
-def directions(
-    measured: Measurements,
-    dataset: str,
-    name: str,
-    measure: str,
-    title: str,
-    caption: str,
-    layer: str = "",
-    digits: int = 1,
-    scale: float = 1.0,
-) -> list[Figure]:
-    """Dots of every system per pair of languages or direction, and the averages of each kind in the table.
-
-    Args:
-        title: of the x axis.
-        layer: the one that is shown.
-        digits, scale: as for `table`.
-    """
-    measured = measured.where(measure=measure, layer=layer)
-    if not measured.systems:
-        return []
-    kinds = [kind for kind in KINDS if kind in measured.values("kind")]
-    means = measured.means(measure, ("kind", "direction"), scale=scale)
-    of_kinds = measured.means(measure, ("kind",), scale=scale)
-    places = sorted({(kinds.index(kind), direction, kind) for _, kind, direction in means})
-    values = {
-        system.name: [means.get((system.name, kind, direction)) for _, direction, kind in places]
-        for system in measured.systems
-    }
-    rows = [
-        [*cells(direction, kind), *(mean_cell(of_system[place], digits) for of_system in values.values())]
-        for place, (_, direction, kind) in enumerate(places)
-    ]
-    for kind in kinds:
-        averages = (of_kinds.get((name, kind)) for name in values)
-        rows.append([*cells("Avg.", kind), *(mean_cell(average, digits) for average in averages)])
-    rules = [sum(kind == kinds[0] for *_, kind in places)] if len(kinds) > 1 else []
-    caption = f"{caption} on {dataset}; mean over seeds, error bars: standard deviation over seeds."
-    numbers = Table(
-        slug(name, dataset),
-        caption,
-        [cells("Pair", "Kind", *values)],
-        rows,
-        frozenset({*rules, *range(len(places), len(rows))}),
-        rows_behind(measured, [measure]),
-    )
-    png = dots([direction for _, direction, _ in places], values, title, rules)
-    return [Figure(numbers.name, caption, png, numbers)]
-
-
 VIEWS = {
     view.__name__: view
     for view in (
@@ -135,6 +86,11 @@ VIEWS = {
         layer_changes,
         table,
         directions,
+        direction_table,
+        direction_heat_map,
+        largest,
+        bars,
+        trainings,
         measures,
         curves_over,
         effects,
@@ -144,5 +100,6 @@ VIEWS = {
         examples,
         grid,
         heat_map,
+        heat_maps,
     )
 }

@@ -4,6 +4,8 @@ What is to be known of a model and its training, `fairseq_ext.axes` knows. Evalu
 own: the pivot, and how hypotheses are searched.
 """
 
+from collections.abc import Sequence
+
 from data_prep.languages import is_english
 from eval.results.systems import UNKNOWN, System
 
@@ -32,16 +34,19 @@ def residual(system: System) -> str:
     return model.residual(system.settings) or UNKNOWN
 
 
-def layer_norm_row(system: System) -> str:
-    """As the row heading of the per-direction tables: "Pre." and "Post." there, here in full."""
-    return f"{layer_norm(system)}, pivot {system.pivot}" if system.pivot else layer_norm(system)
-
-
-def columns_label(system: System) -> str:
-    """The column group of the per-direction tables: "S-ENC-T-DEC w/ Res."; the name if that is not known."""
-    if UNKNOWN in (layer_norm(system), language_tag(system), residual(system)):
-        return system.name
-    return f"{language_tag(system)} {residual(system)} Res."
+def column_titles(systems: Sequence[System]) -> dict[str, tuple[str, str]]:
+    """Name of a system -> what stands above its column: tags and residual connection, and below these the
+    placement of normalization. "" and the name, where these are not known or two systems have the same.
+    """
+    titles = {}
+    for system in systems:
+        pivot = f", pivot {system.pivot}" if system.pivot else ""
+        group = f"{language_tag(system)} {residual(system)} Res."
+        titles[system.name] = group, layer_norm(system) + pivot
+    is_known = not any(UNKNOWN in title for both in titles.values() for title in both)
+    if is_known and len(set(titles.values())) == len(systems):
+        return titles
+    return {system.name: ("", system.name) for system in systems}
 
 
 def order(system: System) -> tuple:

@@ -1,4 +1,4 @@
-"""What is measured per direction, how it is called in tables, and its averages over directions.
+"""What is measured per direction, how it is called in tables, and the averages that a direction belongs to.
 
 Shares and rates are fractions from 0 to 1 in files and percentages in tables.
 """
@@ -56,22 +56,20 @@ def measure_of(name: str) -> Measure:
     return (MEASURES | P_AT_1)[name]
 
 
-def common_measure(comparison: Mapping) -> str | None:
-    """By which both sides of a comparison were measured; None where each has its own."""
-    measure = comparison["measure"]
-    return measure if isinstance(measure, str) else None
-
-
-def compared_measure(comparison: Mapping) -> Measure:
-    """What is compared: P@1 where each side has a similarity of its own."""
-    name = common_measure(comparison)
+def compared_measure(name: str | None) -> Measure:
+    """What is compared: P@1 where each side has a similarity of its own, and so there is no common name."""
     return measure_of(name) if name else Measure("p_at_1", "P@1", 1, scale=100.0)
 
 
 def side_label(comparison: Mapping, side: str) -> str:
-    """The "baseline" or the "system", with its measure where the other one has another."""
+    """The "baseline" or the "compared" system of a comparison, with its measure where the other one has
+    another.
+    """
     name = comparison[side]
-    return name if common_measure(comparison) else f"{name} by {comparison['measure'][side]}"
+    return name if comparison["measure"] else f"{name} by {comparison['measures'][side]}"
+
+
+GROUPS = ("supervised", "zero-shot", "from-en", "to-en", "all")  # of directions
 
 
 def groups_of(direction: str, kind: str) -> list[str]:
@@ -79,38 +77,3 @@ def groups_of(direction: str, kind: str) -> list[str]:
     source, target = split_direction(direction)
     english = [name for name, language in (("from-en", source), ("to-en", target)) if is_english(language)]
     return [kind, *english, "all"]
-
-
-def averages(directions: Mapping[str, Mapping]) -> dict[str, dict]:
-    """Unweighted means over directions, per group; groups without a direction are left out.
-
-    A measure that a direction does not have (no COMET, a target language that the identifier does not know)
-    is left out of the mean; one that no direction of the group has is null.
-
-    Args:
-        directions: direction -> its entry with "kind" and the measures.
-    """
-    members: dict[str, list[Mapping]] = {
-        "supervised": [],
-        "zero-shot": [],
-        "from-en": [],
-        "to-en": [],
-        "all": [],
-    }
-    for direction, entry in directions.items():
-        for group in groups_of(direction, entry["kind"]):
-            members[group].append(entry)
-    return {
-        group: {"directions": len(entries), **means(entries)} for group, entries in members.items() if entries
-    }
-
-
-def means(entries: list[Mapping]) -> dict[str, float | None]:
-    """The mean of every measure over the directions that have it, as into a language that the identifier does
-    not know there is no off-target rate; None where none has.
-    """
-    found = {}
-    for name in MEASURES:
-        values = [entry[name] for entry in entries if entry.get(name) is not None]
-        found[name] = sum(values) / len(values) if values else None
-    return found

@@ -1,7 +1,6 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.records import AnyOf, Objects, OneOf, Optional, check
-from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
+from command_line.records import Objects, OneOf, Optional, check
 
 KIND = OneOf("supervised", "zero-shot")
 SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
@@ -30,41 +29,30 @@ SCORES = {
     "scoring": {
         "command": str,
         "versions": Objects(str),
+        "identifier": str,
+        "identifier_labels": Objects(Optional(str)),
         "comet": Optional({name: Optional(str) for name in ("package", "checkpoint", "sha256")}),
         "statistics": {"file": str, "sha256": str},
     },
 }
 INPUTS = {"inputs": [{"path": str, "sha256": str}]}  # what a result was made from, where it says so
-TESTED = {
-    **dict.fromkeys(("baseline", "system", "difference", "low", "high"), float),
-    **dict.fromkeys(("p_value", "adjusted_p_value"), float),
-    "adjusted_p_value_with_seeds": Optional(float),
-    "agreement": Optional(float),
-    "neither_translates": bool,
-    "significant": bool,
-}
 COMPARISON = {
-    "test": OneOf("randomization", "sacrebleu-bootstrap"),
-    "correction": OneOf("holm", "none"),
-    "samples": int,
-    "seed": int,
-    "level": float,
-    **INPUTS,
-    "comparisons": [
+    "runs": [
         {
-            **dict.fromkeys(("dataset", "baseline", "system"), str),
-            "axis": Optional(str),
-            "measure": AnyOf(
-                OneOf("bleu", "chrf", "comet", *SIMILARITIES),
-                {"baseline": OneOf(*SIMILARITIES), "system": OneOf(*SIMILARITIES)},
-            ),
+            **RUN,
+            **dict.fromkeys(("baseline", "compared"), str),
+            **dict.fromkeys(("axis", "measure"), Optional(str)),
+            "measures": Objects(str),
             "family": {"overall": int, "directions": int},
-            "overall": Objects(TESTED),
-            "directions": Objects(TESTED),
         }
     ],
+    "rows_sha256": str,
+    "test": OneOf("randomization", "sacrebleu-bootstrap"),
+    "correction": OneOf("holm", "none"),
+    **dict.fromkeys(("samples", "seed"), int),
+    "level": float,
+    **INPUTS,
 }
-
 
 SCHEMAS = {
     "scores": SCORES,
@@ -88,7 +76,7 @@ SCHEMAS = {
     },
     "sentence-retrieval": {
         **ROWS,
-        "lines_sha256": str,
+        "arrays_sha256": str,
         "neighbours": int,
         "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
     },
@@ -100,6 +88,7 @@ SCHEMAS = {
                 "task": str,
                 "measure": str,
                 "train_languages": [str],
+                "texts": Objects(str),
                 "code_switching": bool,
             }
         ],

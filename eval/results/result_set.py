@@ -1,6 +1,5 @@
 """All result files given to a report, by kind, with their runs grouped into systems."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +9,8 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field, read_json
 from eval.results.files import checkpoint_now, is_overwritten, read_result, result_files
-from eval.results.labels import PLACEMENT, differing_axis, order
-from eval.results.measures import common_measure
-from eval.results.scores import TRANSLATION, Scores, check_comet, group_scores
+from eval.results.labels import order
+from eval.results.scores import TRANSLATION, Scores, check_comet, check_identifier, group_scores
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
@@ -73,11 +71,16 @@ class ResultSet:
         """Systems in the order of Table 8.2.
 
         Raises:
-            InputError: as `group_scores`, `check_comet`.
+            InputError: as `group_scores`, `check_comet`, `check_identifier`.
         """
         systems = group_scores(self._scores)
         check_comet(self._scores)
+        check_identifier(self._scores)
         return sorted(systems, key=order)
+
+    def systems_of(self, kind: str) -> list[System]:
+        """Those of all files of a kind."""
+        return self.systems if kind == "scores" else self.probed(kind)
 
     @cached_property
     def datasets(self) -> list[str]:
@@ -100,42 +103,6 @@ class ResultSet:
             for number, run in enumerate(field(record, "runs", list, path))
         ]
         return group_probed(runs)
-
-    @cached_property
-    def comparisons(self) -> list[dict]:
-        """All comparisons of all comparison files.
-
-        Raises:
-            InputError: a file was made from other scores than those given, or two files have the same dataset
-                and measure, so that their marks would belong to two families of tests.
-        """
-        families: dict[tuple, Path] = {}
-        found = []
-        for path, record in self.of_kind("comparison"):
-            self._check_inputs(path, record)
-            for comparison in field(record, "comparisons", list, path):
-                family = comparison["dataset"], common_measure(comparison)
-                if families.setdefault(family, path) != path:
-                    raise InputError(
-                        f"{path} and {families[family]}: both compare on {family[0]} by"
-                        f" {family[1] or 'two measures'}; run python -m eval compare again, once with all"
-                        " systems, so that the correction counts all tests of a table"
-                    )
-                found.append(comparison)
-        return found
-
-    def _check_inputs(self, path: Path, record: dict) -> None:
-        """Systems of the report that were compared have the scores that they were compared with."""
-        compared = {one["sha256"] for one in field(record, "inputs", list, path)}
-        names = {
-            (one["dataset"], one[side]) for one in record["comparisons"] for side in ("baseline", "system")
-        }
-        for run in (run for system in [*self.systems, *self.probed(RETRIEVAL)] for run in system.runs):
-            if (run.dataset, run.name) in names and checksum(run.path) not in compared:
-                raise InputError(
-                    f"{path}: was not made from {run.path}, a run of {run.name!r};"
-                    " run python -m eval compare again"
-                )
 
     def check_checkpoints(self) -> None:
         """What probes found is of the very models whose translations were scored, and of these translations.
@@ -180,67 +147,9 @@ class ResultSet:
         probed = [file for kind, files in self.files.items() if kind not in COMPARED for file in files]
         return [(path, file) for path, record in probed for file in _changed_inputs(path, record)]
 
-    def rivals(self, system: System) -> list[System]:
-        """Systems whose off-target rates are compared with that of `system`: PostNorm of PreNorm, as in Table
-        8.2; on datasets without two such systems all that differ from it in that placement only.
-        """
-        found = [other for other in self.systems if differing_axis(system, other) == PLACEMENT]
-        if self.has_pre_and_post(system.dataset):
-            return [other for other in found if are_pre_and_post(system, other)]
-        return found
-
-    def has_pre_and_post(self, dataset: str) -> bool:
-        """Whether two systems on a dataset differ in being PreNorm and PostNorm only."""
-        systems = self.on(dataset)
-        return any(
-            differing_axis(first, second) == PLACEMENT and are_pre_and_post(first, second)
-            for place, first in enumerate(systems)
-            for second in systems[:place]
-        )
-
-    def marking(self, dataset: str, measure: str = "bleu") -> list[dict]:
-        """The comparisons that tables of a dataset take their marks from, of one family of tests or two.
-
-        Those of PreNorm with PostNorm, as in Table 8.2, or else those on that axis; without them those that
-        were asked for by name and those on the first axis that was compared.
-        """
-        found = [one for one in self.comparisons if (one["dataset"], one["measure"]) == (dataset, measure)]
-        axes = [one["axis"] for one in found if one["axis"] is not None]
-        if PLACEMENT not in axes:
-            return [one for one in found if one["axis"] in (None, *axes[:1])]
-        chosen = [one for one in found if one["axis"] == PLACEMENT]
-        return [one for one in chosen if self.is_of_pre_and_post(one)] or chosen
-
-    def is_of_pre_and_post(self, comparison: dict) -> bool:
-        """Whether it compares PreNorm with PostNorm."""
-        by_name = {one.name: one for one in self.on(comparison["dataset"])}
-        names = [comparison["baseline"], comparison["system"]]
-        return set(names) <= by_name.keys() and are_pre_and_post(*(by_name[name] for name in names))
-
-    def is_significantly_better(self, system: System, group: str) -> bool:
-        """Whether BLEU of `system`, as it is shown, was significantly higher in every comparison that counts.
-
-        If the systems of a pair have other directions, what was tested is not what is shown.
-        """
-        shown, verdicts = system.mean("averages", group, "bleu"), []
-        for comparison in self.marking(system.dataset):
-            result = comparison["overall"].get(group)
-            if result and system.name in (comparison["baseline"], comparison["system"]):
-                side, sign = ("system", 1) if comparison["system"] == system.name else ("baseline", -1)
-                is_shown = shown is not None and math.isclose(shown.mean, result[side], abs_tol=1e-6)
-                verdicts.append(is_shown and result["significant"] and sign * result["difference"] > 0)
-        return bool(verdicts) and all(verdicts)
-
     def sources(self) -> list[tuple[str, str, str]]:
         """Kind, path and SHA-256 of every file read."""
         return [(kind, str(path), checksum(path)) for kind, files in self.files.items() for path, _ in files]
-
-
-def are_pre_and_post(first: System, second: System) -> bool:
-    """Not Swap-PreNorm, nor PreNorm without the encoder's final norm, which are on the same axis."""
-    settings = (first.settings, second.settings)
-    placements = {one.get("norm_placement") for one in settings}
-    return placements == {"pre", "post"} and all(one.get("encoder_final_norm", True) for one in settings)
 
 
 def _changed_inputs(path: Path, record: dict) -> list[Path]:

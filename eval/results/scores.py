@@ -1,26 +1,23 @@
 """Translated and scored folders: runs of which hypotheses are known, and their systems."""
 
 from collections.abc import Iterable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.measurements import Measured, numbers, read_rows
+from command_line.measurements import Measured, numbers
 from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.results.files import read_result, split_direction
-from eval.results.measures import MEASURES, averages
 from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
-from eval.results.systems import SEARCH_OPTIONS, Run, System, check_alike, check_same, group_runs
+from eval.results.systems import SEARCH_OPTIONS, Run, System, check_same, group_runs
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
 COUNTS = {"identified_languages": "identified", "identified_reference_languages": "identified_reference"}
-LINES = ("lines", "on_target_lines")
 TEXTS = ("kind", "off_target_note", "bleu_signature", "chrf_signature")  # of a direction, with all checksums
 
 
@@ -69,6 +66,11 @@ class Translation(Run):
         """What the test set is called in tables: the field `dataset`, or the name of the data folder."""
         return str(self.record.get("dataset") or Path(self.record["data"]["path"]).name)
 
+    @property
+    def languages(self) -> set[str]:
+        """All that are translated from or to."""
+        return {language for direction in self.directions for language in split_direction(direction)}
+
     def described(self) -> dict:
         """What a run of a probe says of the translation that it has looked at."""
         return {
@@ -82,7 +84,7 @@ class Translation(Run):
 
 
 class Scores(Translation):
-    """One scored folder: everything of the translation plus scores per direction and their averages."""
+    """One scored folder: everything of the translation, and how it was scored; the scores are rows beside."""
 
     compared_alike = ("kind", "reference_sha256", "bleu_signature")
 
@@ -94,9 +96,17 @@ class Scores(Translation):
             raise InputError(
                 f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
             )
-        scores = cls(scores.path, with_numbers(scores.record, scores.path))
         scores._check_translation()
         return scores
+
+    @property
+    def notes(self) -> list[str]:
+        """What the identifier cannot tell, by target language."""
+        return [
+            f"Into {split_direction(direction)[1]}: {entry['off_target_note']}."
+            for direction, entry in self.directions.items()
+            if entry.get("off_target_note")
+        ]
 
     def _check_translation(self) -> None:
         """Where the translation lies beside its scores, it is the one that was scored."""
@@ -149,30 +159,6 @@ def card_and_rows(record: dict) -> tuple[dict, list[dict]]:
     return card, measured.rows
 
 
-def with_numbers(card: dict, path: Path) -> dict:
-    """The record of a scored folder, whose directions have their numbers: the opposite of `card_and_rows`.
-
-    Raises:
-        InputError: the rows beside the file are missing, damaged, or of other directions; names the file.
-    """
-    table = path.with_suffix(".csv")
-    empty = dict.fromkeys([*MEASURES, *LINES]) | {name: {} for name in COUNTS}
-    directions = {name: deepcopy(empty) | entry for name, entry in card["directions"].items()}
-    counted = {measure: name for name, measure in COUNTS.items()}
-    for row in read_rows(table, card["rows_sha256"]):
-        if row["direction"] not in directions:
-            raise InputError(f"{table}: direction {row['direction']!r} is none of {path.name}; score again")
-        entry, measure = directions[row["direction"]], row["measure"]
-        if measure in counted:
-            entry[counted[measure]][row["part"]] = int(row["value"])
-        else:
-            entry[measure] = int(row["value"]) if measure in LINES else row["value"]
-    for direction, entry in directions.items():
-        if missing := [name for name in ("bleu", "chrf") if entry[name] is None]:
-            raise InputError(f"{table}: no {missing[0]} of {direction}; score again")
-    return card | {"directions": directions, "averages": averages(directions)}
-
-
 def group_scores(scores: Iterable[Scores]) -> list[System]:
     """Systems of scored folders, in the order in which they first appear.
 
@@ -190,7 +176,9 @@ def group_scores(scores: Iterable[Scores]) -> list[System]:
     _check_tokenizers(scores)
     check_references(scores)
     systems = group_runs(scores)
-    check_alike(systems, check_measured_alike)
+    for system in systems:
+        for run in system.runs[1:]:
+            check_measured_alike(system.runs[0], run)
     return systems
 
 
@@ -254,6 +242,23 @@ def check_references(scores: Iterable[Scores]) -> None:
         )
 
 
+def check_identifier(scores: Iterable[Scores]) -> None:
+    """Languages of all that is shown together were identified by one model.
+
+    Raises:
+        InputError: they were by two; names both files.
+    """
+    first: Scores | None = None
+    for run in scores:
+        first = first or run
+        found, expected = (one.value("scoring", "identifier") for one in (run, first))
+        if found != expected:
+            raise InputError(
+                f"{run.path}: languages were identified by {found}, but by {expected} in {first.path}; score"
+                " both by one --identifier, or give them apart"
+            )
+
+
 def check_comet(scores: Iterable[Scores]) -> None:
     """COMET of all that is shown or compared together is of one model, wherever that is stored.
 
@@ -262,9 +267,9 @@ def check_comet(scores: Iterable[Scores]) -> None:
     """
     first: tuple[Scores, str, str | None] | None = None
     for run in scores:
-        if all(entry.get("comet") is None for entry in run.directions.values()):
+        model = run.value("scoring", "comet_model")
+        if model is None:
             continue
-        model = str(run.value("scoring", "comet_model"))
         sha256 = run.value("scoring", "comet", "sha256")
         first = first or (run, model, sha256)
         differ = sha256 != first[2] if sha256 and first[2] else model != first[1]

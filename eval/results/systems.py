@@ -38,10 +38,13 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
     "language_rescoring": ("rescoring_identifier",),
 }
 
-MEASURED_WITH = (  # fields of probes, of mining and of fine-tuning
-    *("split", "search", "length_candidates", "only_words", "variance", "batch_tokens", "alignments"),
+MEASURED_ALIKE = (  # fields of runs, the same for all systems on one dataset
+    *("split", "train_split", "train_sentences", "texts", "only_words"),
+    *("alignments", "batch_tokens", "encoder"),
+)
+MEASURED_WITH = (  # further fields of runs, the same for all runs of one system
+    *("search", "length_candidates", "variance", "hyperparameters", "train_examples", "identifier"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
-    *("hyperparameters", "train_examples"),
 )
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
@@ -67,9 +70,6 @@ class MeanStd:
         """As in `16.8 ± 0.6`; without deviation for one run."""
         deviation = "" if self.std is None else f" ± {self.std * scale:.{digits}f}"
         return f"{self.mean * scale:.{digits}f}{deviation}{unit}"
-
-    def scaled(self, scale: float) -> "MeanStd":
-        return MeanStd(self.mean * scale, None if self.std is None else self.std * scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,11 @@ class Run:
     @property
     def directions(self) -> dict[str, dict]:
         return self.record["directions"]
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for readers of the report."""
+        return self.record.get("notes", [])
 
     @property
     def rows_sha256(self) -> str:
@@ -194,14 +199,6 @@ class System:
         entries = self.runs[0].directions.items()
         return [direction for direction, entry in entries if kind is None or entry["kind"] == kind]
 
-    def values(self, *keys: str) -> list:
-        """One value per run, as `Run.value` finds it."""
-        return [run.value(*keys) for run in self.runs]
-
-    def mean(self, *keys: str, scale: float = 1.0) -> MeanStd | None:
-        """Over the runs; None where one lacks the value."""
-        return MeanStd.of(None if value is None else scale * value for value in self.values(*keys))
-
 
 def by_dataset(systems: Iterable[System]) -> dict[str, list[System]]:
     """Dataset -> the systems on it, both in the order given."""
@@ -268,40 +265,24 @@ def group_probed(runs: Iterable[Run]) -> list[System]:
             neither.
     """
     systems = group_runs(runs)
-    check_alike(systems, check_probed_alike)
+    for system in systems:
+        for run in system.runs[1:]:
+            check_measured_alike(system.runs[0], run)
     return systems
 
 
-def check_alike(systems: Iterable[System], check: Callable[[Run, Run], None]) -> None:
-    """Compare the runs of every system with its first one.
-
-    Args:
-        check: raises an `InputError` where two runs were measured differently.
-    """
-    for system in systems:
-        for run in system.runs[1:]:
-            check(system.runs[0], run)
-
-
-def check_probed_alike(first: Run, run: Run) -> None:
+def check_measured_alike(first: Run, run: Run) -> None:
     """Two runs of a system were measured in the same way, as far as both say it: not every kind of result has
     every option.
-
-    Raises:
-        InputError: they are not; names both files.
     """
-    for name in MEASURED_WITH:
-        _check_recorded(first, run, name, first.record.get(name), run.record.get(name))
-    for name in FILE_MEASURED_WITH:
-        _check_recorded(first, run, name, first.file.get(name), run.file.get(name))
+    named = [(name, first.record, run.record) for name in (*MEASURED_ALIKE, *MEASURED_WITH)]
+    for name, *records in named + [(name, first.file, run.file) for name in FILE_MEASURED_WITH]:
+        values = [record.get(name) for record in records]
+        if None not in values:
+            check_same(first, run, name, *values)
     encoders = [one.file.get("encoder") or {} for one in (first, run)]
     for name in ENCODED_WITH if all(encoders) else ():
         check_same(first, run, f"encoder.{name}", *(one.get(name) for one in encoders))
-
-
-def _check_recorded(first: Run, run: Run, what: str, expected, found) -> None:
-    if None not in (expected, found):
-        check_same(first, run, what, expected, found)
 
 
 def _by_seed(run: Run) -> tuple:

@@ -1,8 +1,8 @@
 """COMET (Rei et al., 2020) in a process of its own, so that it may live in another environment.
 
-COMET pins older libraries than the rest of the toolkit (numpy below 2), so the usual set-up is a second
-virtual environment; `eval/scoring/comet_worker.py` runs there, loads the model once and scores one
-direction per request.
+COMET needs numpy below 2, which Python 3.13 cannot have: there it lives in a second environment.
+`eval/scoring/comet_worker.py` runs in COMET's environment, loads the model once and scores one direction
+per request.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Comet:
 
     Attributes:
         details: what `scores.json` says of it beside its name, once it is loaded: package and version, path
-            of a local checkpoint, checksum, batch size.
+            of a local checkpoint, checksum, whether it leaves references unread, batch size.
     """
 
     def __init__(self, model: str | None, python: str | None = None, batch_size: int = BATCH_SIZE):
@@ -106,10 +106,14 @@ class Comet:
             raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
         print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
         request = {"model": self.model, "batch_size": self.batch_size}
-        loaded = self._ask(request, {"ready": bool, "package": Optional(str), "sha256": Optional(str)})
+        loaded = self._ask(
+            request,
+            {"ready": bool, "package": Optional(str), "sha256": Optional(str), "reference_free": bool},
+        )
         path = local_checkpoint(self.model)
         self.details = {
             "package": loaded.get("package"),
+            "reference_free": loaded["reference_free"],
             "checkpoint": path and str(path),
             "sha256": loaded.get("sha256"),
             "batch_size": self.batch_size,

@@ -2,10 +2,11 @@
 
 One JSON object per line on standard input: first {"model": …, "batch_size": …}, then any number of {"src":
 […], "mt": […], "ref": […]}; one answer per line on standard output: {"ready": true, "package": …,
-"sha256": …} (the version of COMET and the checksum of the model), {"scores": […]} or {"error": …}. Whatever
-libraries print goes to standard error.
+"sha256": …, "reference_free": …} (the version of COMET, the checksum of the model, and whether it leaves
+references unread), {"scores": […]} or {"error": …}. Whatever libraries print goes to standard error.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -29,11 +30,59 @@ def load(model):
     try:
         from comet import load_from_checkpoint
     except ImportError as error:
-        raise RuntimeError(
-            f"no COMET in this environment ({error}); pip install unbabel-comet there"
-        ) from None
+        raise RuntimeError(f"no COMET in this environment ({error}); {remedy()}") from None
     path = checkpoint_path(model)
-    return load_from_checkpoint(path), {"package": package(), "sha256": checksum(path)}
+    prepare_encoder(path)
+    loaded = load_from_checkpoint(path)
+    about = {"package": package(), "sha256": checksum(path), "reference_free": is_reference_free(loaded)}
+    return loaded, about
+
+
+def remedy():
+    if sys.version_info >= (3, 13):
+        return "COMET needs Python 3.12 or older: name such an environment with --comet-python"
+    return "pip install unbabel-comet there"
+
+
+def prepare_encoder(path):
+    """Check that the encoder is there, which a checkpoint only names: it comes from the hub or its cache.
+
+    COMET's own error about a missing encoder names neither the encoder nor the file.
+    """
+    settings = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(path))), "hparams.yaml")
+    if not os.path.isfile(settings):
+        return  # COMET says what the folder lacks
+    import yaml
+    from transformers import PretrainedConfig
+
+    with open(settings, encoding="utf-8") as stream:
+        encoder = yaml.safe_load(stream)["pretrained_model"]
+    try:
+        PretrainedConfig.get_config_dict(encoder)  # reads JSON alone
+    except OSError as error:
+        raise RuntimeError(
+            f"{settings}: its encoder {encoder} cannot be read: {error} Fetch it once with a connection."
+        ) from None
+    make_sentencepiece_readable()
+
+
+def make_sentencepiece_readable():
+    """Let transformers read models of sentencepiece with the older protobuf that COMET wants, as
+    `data_prep/model_folders/libraries.py` does, which this file cannot import.
+    """
+    try:
+        import sentencepiece.sentencepiece_model_pb2  # noqa: F401
+    except ImportError:
+        with contextlib.suppress(ImportError):  # neither is there: transformers says what it needs
+            from transformers.utils import sentencepiece_model_pb2_new
+
+            sys.modules["sentencepiece.sentencepiece_model_pb2"] = sentencepiece_model_pb2_new
+
+
+def is_reference_free(model):
+    """Whether scores depend on sources and translations alone, as those of CometKiwi."""
+    segments = model.hparams.get("input_segments")
+    return not model.requires_references() if segments is None else "ref" not in segments
 
 
 def package():
@@ -76,9 +125,9 @@ def main():
         request = json.loads(line)
         try:
             if "model" in request:
-                model, known = load(request["model"])
+                model, about = load(request["model"])
                 batch_size = request["batch_size"]
-                answer = {"ready": True, **known}
+                answer = {"ready": True, **about}
             else:
                 answer = {"scores": scores(model, request, batch_size)}
         except Exception as error:  # any failure of COMET becomes one line at the other end

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.measurements import Measured, numbers, write_rows
 from command_line.option_classes import from_arguments
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
@@ -43,6 +44,7 @@ from eval.scoring.paired_test import TESTS
 
 METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
 NEITHER = "neither translates"
+ENDS = {end: f"difference_{end}" for end in ("low", "high")}
 NOTES = (
     "p and the interval are conditional on these trainings: whether these very models would differ on other"
     " test sentences.",
@@ -202,16 +204,50 @@ class ComparisonOptions:
 
 def main(args) -> None:
     options = from_arguments(ComparisonOptions, args)
-    record = comparison_of(options)
-    print("\n\n".join([*(table(one, options.settings) for one in record["comparisons"]), "\n".join(NOTES)]))
-    if args.output:
-        remove_leftovers(Path(args.output).parent)
-        write_json(args.output, record)
-
-
-def comparison_of(options: ComparisonOptions) -> dict:
-    """The contents of the result file."""
     files = [_file(path) for path in options.systems]
+    comparisons, samples = comparisons_of(files, options)
+    print("\n\n".join([*(table(one, options.settings) for one in comparisons), "\n".join(NOTES)]))
+    if args.output:
+        output = Path(args.output)
+        remove_leftovers(output.parent)
+        measured = as_rows(comparisons)
+        measured.about = {**asdict(options.settings), "samples": samples}
+        record = {
+            "format": FORMAT,
+            "kind": "comparison",
+            **measured.record,
+            "rows_sha256": write_rows(output.with_suffix(".csv"), measured.rows),
+            "inputs": checksums(files),
+            "command": command_typed("eval"),
+        }
+        write_json(output, record)
+
+
+def as_rows(comparisons: list[dict]) -> Measured:
+    """A run per comparison. In rows `part` is "overall" or "directions", and `direction` a group of
+    directions, or one.
+    """
+    measured = Measured()
+    for comparison in comparisons:
+        run = {name: value for name, value in comparison.items() if name not in PARTS}
+        by = comparison["measure"] or " and ".join(comparison["measures"].values())
+        system = {"name": comparison["compared"]}
+        rows = [
+            row
+            for part in PARTS
+            for group, result in comparison[part].items()
+            for row in numbers(
+                {ENDS.get(name, name): one for name, one in result.items()}, part=part, direction=group
+            )
+        ]
+        measured.add({"system": system, "variant": f" against {comparison['baseline']}, {by}", **run}, rows)
+    return measured
+
+
+def comparisons_of(files: list[Path], options: ComparisonOptions) -> tuple[list[dict], int]:
+    """What was compared, with the results of the tests by parts and groups of directions; and the number of
+    samples.
+    """
     of = compared(files, options.direction)
     measures = options.metric or of.measures[:1]
     for name in measures:
@@ -222,16 +258,7 @@ def comparison_of(options: ComparisonOptions) -> dict:
     pairs = options.pairs.pairs_of(of.systems([run for file in files for run in of.load(file)]), of)
     if options.metric and all(pair.measures for pair in pairs):
         raise InputError("--metric: every pair has measures of its own; leave it out")
-    comparisons, samples = compare(of, pairs, measures, options.settings)
-    return {
-        "format": FORMAT,
-        "kind": "comparison",
-        **asdict(options.settings),
-        "samples": samples,
-        "comparisons": comparisons,
-        "inputs": checksums(files),
-        "command": command_typed("eval"),
-    }
+    return compare(of, pairs, measures, options.settings)
 
 
 def _file(path: Path) -> Path:
@@ -264,10 +291,10 @@ def table(comparison: dict, settings: Settings) -> str:
     family = " and ".join(f"{comparison['family'][part]} {part}" for part in PARTS if comparison[part])
     corrected = f"Holm over {family}" if settings.correction == "holm" else "not corrected"
     axis = f" ({comparison['axis']})" if comparison["axis"] else ""
-    measure = compared_measure(comparison)
+    measure = compared_measure(comparison["measure"])
     rows = [
         f"{comparison['dataset']}, {measure.title}:"
-        f" {side_label(comparison, 'system')} against {side_label(comparison, 'baseline')}{axis}",
+        f" {side_label(comparison, 'compared')} against {side_label(comparison, 'baseline')}{axis}",
         f"{TESTS[settings.test]}; * p <= {settings.level}, {corrected}",
         f"{'':<12}{'baseline':>9}{'system':>9}{'difference':>12}{f'{1 - settings.level:.0%} interval':>18}"
         f"{'p':>9}{'p Holm' if settings.correction == 'holm' else '':>9}{'p seeds':>9}{'people':>8}",

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from command_line.measurements import read_lines_of
+from command_line.measurements import read_arrays
 from embeddings.averages import in_direction, pair_of, pivot_of
 from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
@@ -66,7 +66,7 @@ def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
     """
     path = run.path.with_suffix(".npz")
     names = {direction: f"{similarity}/{direction}" for direction in run.record["texts"]}
-    lines = read_lines_of(path, names.values(), run.file["lines_sha256"])
+    lines = read_arrays(path, names.values(), run.file["arrays_sha256"])
     if lacking := next((direction for direction, name in names.items() if name not in lines), None):
         raise InputError(
             f"{run.path}: {lacking} was not measured by {similarity}; run python -m embeddings retrieve"

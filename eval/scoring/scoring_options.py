@@ -6,12 +6,14 @@ from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
+from command_line.option_classes import add_options
 from command_line.outputs import checksum
 from command_line.workers import add_workers_argument
 from data_prep.bleu import AUTO, SENTENCEPIECE, TOKENIZERS, bleu_tokenizer, sentencepiece_model
 from data_prep.formats.texts import LANGUAGE
 from eval.scoring.comet import BATCH_SIZE, local_checkpoint
-from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, add_folder_arguments
+from eval.scoring.off_target import add_identifier_argument
+from eval.scoring.test_sets import DirectionFiles, TranslatedFolders
 
 
 def _tokenizers(text: str) -> dict[str, str]:
@@ -101,17 +103,22 @@ class CometOptions:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """What is scored, with what, in how many processes."""
+    """What is scored, with what, in how many processes.
+
+    Attributes:
+        identifier: file of the identifier of languages; None for the packaged one.
+    """
 
     folders: TranslatedFolders
     comet: CometOptions
     tokenization: Tokenization
     workers: int
+    identifier: Path | None = None
 
 
 def add_scoring_arguments(parser) -> None:
     """Of `ScoringOptions`."""
-    add_folder_arguments(parser)
+    add_options(parser, TranslatedFolders)
     parser.add_argument(
         "--tokenize",
         type=TOKENIZERS_OF_LANGUAGES,
@@ -126,6 +133,7 @@ def add_scoring_arguments(parser) -> None:
         metavar="FILE",
         help="sentencepiece model of --tokenize flores200 or flores101; none: the file that sacreBLEU keeps",
     )
+    add_identifier_argument(parser)
     parser.add_argument(
         "--comet-model",
         type=types.text,

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.option_classes import option, positional
 from command_line.outputs import checksum
 from eval.results.files import result_file, split_direction
 from eval.results.scores import TRANSLATION, Translation
@@ -81,36 +81,15 @@ def direction_files(translation: Translation, data=None) -> list[DirectionFiles]
 
 @dataclass(frozen=True)
 class TranslatedFolders:
-    """Folders of `eval translate`, and the test set that they translate.
+    """Folders of `eval translate` (or their translate.json), and the test set that they translate."""
 
-    Attributes:
-        out: the folders, or their translate.json.
-        data: binarized folder with text/; None for the one that translate.json names.
-    """
-
-    out: list[Path]
-    data: Path | None = None
+    out: list[Path] = positional("folder written by `python -m eval translate`", nargs="+", metavar="OUT")
+    data: Path | None = option("binarized folder with text/, if it is not where translate.json says")
 
     def files(self) -> list[tuple[Translation, list[DirectionFiles]]]:
         """Every folder with the files of its directions; an `InputError` if one is missing."""
         translations = [Translation.load(result_file(folder, TRANSLATION)) for folder in self.out]
         return [(one, direction_files(one, self.data)) for one in translations]
-
-
-def add_folder_arguments(parser) -> None:
-    """Of `TranslatedFolders`."""
-    parser.add_argument(
-        "out",
-        nargs="+",
-        type=options.path,
-        metavar="OUT",
-        help="folder written by `python -m eval translate`",
-    )
-    parser.add_argument(
-        "--data",
-        type=options.path,
-        help="binarized folder with text/, if it is not where translate.json says",
-    )
 
 
 def paths_of(translated: Iterable[tuple[Translation, list[DirectionFiles]]]) -> list[Path]:

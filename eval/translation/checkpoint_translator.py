@@ -7,19 +7,21 @@ import numpy as np
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction, format_direction
 from eval.translation.decoding import sources_of, text_of
-from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.fairseq_model import FairseqModel
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
+from fairseq_ext.data.multilingual_dataset import DirectionData
 
 
 class CheckpointTranslator(Translator):
     """A trained system, ready to translate.
 
+    Args:
+        model: an `EvaluatedModel` or a `FairseqModel`.
+
     Raises:
         InputError: as `load_for_inference`; options that do not go together.
     """
 
-    def __init__(self, model: EvaluatedModel | FairseqModel, options: TranslatorOptions):
+    def __init__(self, model, options: TranslatorOptions):
         super().__init__(options)
         self._preparation = model.preparation()
         self.loaded = loaded = model.load_translating(autocast_bf16=options.bf16)
@@ -61,7 +63,7 @@ class CheckpointTranslator(Translator):
             by_direction.setdefault(sentence.direction, []).append(number)
         order = [number for numbers in by_direction.values() for number in numbers]
         sources = [
-            self._sources(direction, [sentences[number] for number in numbers])
+            self.sources(direction, [sentences[number] for number in numbers])
             for direction, numbers in by_direction.items()
         ]
         for places, batch in self._decoder.n_best(sources, count):
@@ -75,7 +77,8 @@ class CheckpointTranslator(Translator):
                 ],
             )
 
-    def _sources(self, direction: Direction, sentences: Sequence[Sentence]):
+    def sources(self, direction: Direction, sentences: Sequence[Sentence]) -> DirectionData:
+        """As the model reads them, with tags."""
         rows = [np.array([*sentence.ids, self._task.dictionary.eos()]) for sentence in sentences]
         return sources_of(self._task, direction, rows, np.array([len(row) for row in rows]))
 

@@ -18,7 +18,6 @@ from data_prep.formats.directions import format_direction
 from data_prep.formats.package import single_checkpoint
 from eval.translation.decoding import Decoder
 from eval.translation.engine_options import CTRANSLATE2, DEFAULT_PRECISION, EngineOptions
-from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.finished_hypotheses import Found
 from eval.translation.search_options import DecodingOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
@@ -27,8 +26,11 @@ SUFFIX = ".ctranslate2"  # of the folder beside a checkpoint
 STORED = "float32"  # weights of that folder; --precision is of the products
 
 
-def engine_decoder(model: EvaluatedModel, loaded, options: DecodingOptions, engine: EngineOptions) -> Decoder:
+def engine_decoder(model, loaded, options: DecodingOptions, engine: EngineOptions) -> Decoder:
     """A decoder that searches with CTranslate2, from the folder that the options name.
+
+    Args:
+        model: an `EvaluatedModel`.
 
     Raises:
         InputError: as `export --to ctranslate2`; the folder is of another checkpoint; a precision that the
@@ -49,7 +51,7 @@ def engine_decoder(model: EvaluatedModel, loaded, options: DecodingOptions, engi
     return Ctranslate2Decoder(loaded, search, options)
 
 
-def engine_folder(model: EvaluatedModel, engine: EngineOptions) -> Path:
+def engine_folder(model, engine: EngineOptions) -> Path:
     """The exported folder, of weights in float32; one that is not there is made, with all comparisons.
 
     Raises:

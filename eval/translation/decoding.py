@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 import torch
+from fairseq import utils
 
 from command_line.errors import InputError
 from command_line.progress import progress
@@ -241,6 +242,4 @@ def text_of(preparation, dictionary, language: str, tokens: list[int]) -> str:
 
 
 def to_device(sample: dict, device: torch.device) -> dict:
-    from fairseq import utils
-
     return utils.move_to_cuda(sample, device) if device.type == "cuda" else sample

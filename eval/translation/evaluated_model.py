@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.errors import InputError, check_file
-from command_line.option_classes import by_name
+from command_line.option_classes import by_name, option
 from command_line.outputs import checksum
 from command_line.provenance import command_typed
 from data_prep.formats.directions import directions_or
@@ -19,19 +18,17 @@ SETS = ("all", "supervised", "zero-shot")  # of directions
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """A checkpoint with its data, and what both are called in tables.
+    """A checkpoint of fairseq, ours or stock, with its data, and what both are called in tables."""
 
-    Attributes:
-        checkpoint: of fairseq, ours or stock; or a packaged folder.
-        data: binarized folder; None for the packaged one.
-        name: of the system in tables; None for one that is made from its options.
-        dataset: name of the test set in tables; None for the name of `data`, or of what was packaged.
-    """
-
-    checkpoint: Path
-    data: Path | None = None
-    name: str | None = None
-    dataset: str | None = None
+    checkpoint: Path = option(
+        "fairseq checkpoint, for example checkpoint_best.pt, or a folder of fairseq_ext package",
+        required=True,
+    )
+    data: Path | None = option(
+        "binarized folder with the sets (data_prep binarize; default: those of the packaged folder)"
+    )
+    name: str | None = option("name of the system in tables (default: made from its options)")
+    dataset: str | None = option("name of the data in tables (default: the name of DATA)")
 
     def __post_init__(self):
         if self.data is None:
@@ -134,38 +131,14 @@ def settings_of(job) -> dict:
     return by_name(job) | {"checkpoint_sha256": sums[0] if len(sums) == 1 else sums}
 
 
-def add_model_arguments(parser) -> None:
-    """Checkpoint and data of an `EvaluatedModel`."""
-    parser.add_argument(
-        "--checkpoint",
-        required=True,
-        type=options.path,
-        help="fairseq checkpoint, for example checkpoint_best.pt, or a folder of fairseq_ext package",
-    )
-    parser.add_argument(
-        "--data",
-        type=options.path,
-        help="binarized folder with the sets (data_prep binarize; default: those of the packaged folder)",
-    )
+@dataclass(frozen=True)
+class Directions:
+    """Which directions; see `eval.translation.directions`."""
 
-
-def add_name_arguments(parser) -> None:
-    """What an `EvaluatedModel` and its data are called."""
-    parser.add_argument(
-        "--name", type=options.text, help="name of the system in tables (default: made from its options)"
-    )
-    parser.add_argument(
-        "--dataset", type=options.text, help="name of the data in tables (default: the name of DATA)"
-    )
-
-
-def add_directions_argument(parser) -> None:
-    """Which directions: see `eval.translation.directions`."""
-    parser.add_argument(
-        "--directions",
-        "--direction",
+    directions: str = option(
+        f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
+        "all",
+        flags=("--directions", "--direction"),
         type=directions_or(*SETS),
-        default="all",
         metavar="A-B,…",
-        help=f"{', '.join(SETS)}, or a list such as de-fr,fr-de (from-to)",
     )

@@ -77,7 +77,7 @@ class FairseqModel(RawTextModel):
     def translator(self, options: TranslatorOptions) -> Translator:
         if options.engine.is_ctranslate2:
             raise InputError(
-                "--engine ctranslate2: of checkpoints with a folder of `data_prep binarize`, and of folders"
+                "--engine ctranslate2: needs a checkpoint with a folder of `data_prep binarize`, or a folder"
                 " of transformers; leave it out"
             )
         from eval.translation.checkpoint_translator import CheckpointTranslator

@@ -77,5 +77,5 @@ def model_of(given: ModelOptions) -> EvaluatedModel | RawTextModel:
             owner = (
                 "a folder of fairseq-preprocess" if field.name in of_fairseq else "a folder of transformers"
             )
-            raise InputError(f"{name}: of {owner}, not of --checkpoint {given.checkpoint}; leave it out")
+            raise InputError(f"{name}: needs {owner}, found --checkpoint {given.checkpoint}; leave it out")
     return from_arguments(kind, given)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.journal import Journal
+from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name
 from command_line.outputs import checksum, write_json, write_text
@@ -53,14 +53,14 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
     )
     sets = source_files(model.text, job.split)
     settings = by_name(job) | by_name(model)
-    stamp = Stamp(output / ".translate.done", "translate", settings, [*set(sets.values()), *model.files()])
-    if stamp.is_current(force):
+    inputs = [*set(sets.values()), *model.files()]
+    step = JournaledStep(Stamp(output / ".translate.done", "translate", settings, inputs), force)
+    if step.is_complete():
         return
     started = time.monotonic()
     translator = model.translator(options)
     directions = _chosen(model, job, translator, sets)
-    stamp.begin()
-    with Journal(output / ".journal.jsonl", stamp.work, keep=not force) as journal:
+    with step.journal() as journal:
         lines = {path: list(read_lines(path)) for path in {sets[direction] for direction in directions}}
         texts = [lines[sets[direction]] for direction in directions]
         if job.pivot:
@@ -78,8 +78,7 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
     record["seconds"] = round(time.monotonic() - started, 1)  # of this run
     record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
     write_json(output / TRANSLATION, record)
-    journal.remove()
-    stamp.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
+    step.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
 
 
 def _chosen(

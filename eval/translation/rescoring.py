@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from command_line.errors import InputError
-from data_prep.language_identification import identifier_labels, labels_of
-from data_prep.languages import closest, find_language
+from data_prep.language_identification import LanguageIdentifier, default_identifier, label_in
 from eval.translation.finished_hypotheses import Found
 from eval.translation.search_options import PY3LANGID, RescoringOptions
 
@@ -58,38 +57,18 @@ class FastText:
             raise InputError(
                 f"--rescoring-identifier {path}: expected {PY3LANGID}, or the file of a fastText model"
             )
-        self.labels = labels_of(path)
-        if self.labels == identifier_labels():
+        self._identifier = LanguageIdentifier(path)
+        self.labels = self._identifier.labels
+        if self.labels == default_identifier().labels:
             raise InputError(
                 f"--rescoring-identifier {path}: its languages are those of lid.176, which measures"
                 f" off-target rates; expected another identifier, for example {PY3LANGID}"
             )
-        import fasttext
-
-        try:
-            self._model = fasttext.load_model(str(path))
-        except ValueError as error:
-            raise InputError(f"--rescoring-identifier {path}: {error}; expected a fastText model") from None
 
     def log_likelihoods(self, text: str) -> dict[str, float]:
         """As `Py3langid`."""
-        found = dict.fromkeys(self.labels, math.log(SMALLEST))  # it names no language of probability 0
-        for label, probability in zip(*self._model.predict(text, k=-1), strict=True):
-            found[label.removeprefix("__label__")] = math.log(max(SMALLEST, float(probability)))
-        return found
-
-
-def label_of(code: str, labels: frozenset[str]) -> str | None:
-    """An identifier's label for a language; None if it has none."""
-    if found := closest(code, labels):
-        return found
-    if code in labels:
-        return code
-    language = find_language(code)
-    with_script = [label for label in labels if "_" in label] if language else []
-    exactly = [label for label in with_script if find_language(label) == language]
-    usually = [label for label in with_script if find_language(label.partition("_")[0]) == language]
-    return min(exactly or usually, default=None)
+        probabilities = self._identifier.probabilities(text)  # of those that are not 0
+        return {label: math.log(max(SMALLEST, probabilities.get(label, 0.0))) for label in self.labels}
 
 
 class LanguageRescorer:
@@ -112,7 +91,7 @@ class LanguageRescorer:
         self.weight, self._text_of, self.candidates = options.language_rescoring, text_of, candidates
         name = options.rescoring_identifier or PY3LANGID
         self._identifier = Py3langid() if name == PY3LANGID else FastText(Path(name))
-        self.labels = {language: label_of(language, self._identifier.labels) for language in languages}
+        self.labels = {language: label_in(language, self._identifier.labels) for language in languages}
         self._known = sorted({label for label in self.labels.values() if label})
         if unknown := [language for language, label in self.labels.items() if not label]:
             print(

@@ -14,7 +14,7 @@ from data_prep.model_folders.libraries import as_one_line
 from data_prep.model_folders.loading import convert_to_ctranslate2, load_configuration
 from data_prep.model_folders.models import check_model
 from eval.translation.engine_options import CTRANSLATE2, DEFAULT_PRECISION
-from eval.translation.transformers_model import KIND, OPTION, TransformersModel
+from eval.translation.transformers_languages import KIND, OPTION
 from eval.translation.translator import TranslatorOptions
 
 NAME = "convert"  # of the step, and of its record
@@ -30,12 +30,15 @@ WRITTEN = (
 class Ctranslate2Search:
     """A converted folder, ready to search.
 
+    Args:
+        model: a `TransformersModel`.
+
     Raises:
         InputError: the converter does not know the model; the machine lacks the precision; the folder is of
             another model.
     """
 
-    def __init__(self, model: TransformersModel, tokenizer, options: TranslatorOptions):
+    def __init__(self, model, tokenizer, options: TranslatorOptions):
         import ctranslate2
 
         from fairseq_ext.export.ctranslate2_search import CPU_TOKENS, choose_instructions, precisions

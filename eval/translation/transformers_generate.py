@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from data_prep.model_folders.allowed import GENERATION_TOKENS
 from data_prep.model_folders.libraries import reading
 from data_prep.model_folders.loading import check_complete, load_model
-from eval.translation.transformers_model import KIND, OPTION
+from eval.translation.transformers_languages import KIND, OPTION
 from eval.translation.translator import TranslatorOptions
 
 

@@ -18,6 +18,8 @@ from typing import NamedTuple
 from command_line.errors import InputError
 from data_prep.languages import find_language, usual_names
 
+OPTION = "--checkpoint"  # by which a folder of transformers is given
+KIND = "encoder-decoders of transformers"
 T5 = ("t5", "mt5", "umt5", "longt5")  # types of models
 TAG = re.compile(r"<2(\w+)>")
 TASK = re.compile(r"translation_(\w+)_to_(\w+)")  # of T5's configuration
@@ -179,7 +181,7 @@ def languages_of(tokenizer, config, path, source_prefix: str | None) -> Language
     kind = type(tokenizer).__name__.removesuffix("Fast").removesuffix("Tokenizer")
     is_t5 = config.model_type in T5
     if source_prefix is not None and not is_t5:
-        raise InputError(f"--source-prefix: of T5, not of {kind}Tokenizer in {path}; leave it out")
+        raise InputError(f"--source-prefix: needs a T5, found {kind}Tokenizer in {path}; leave it out")
     if is_t5:
         return _of_t5(tokenizer, config, path, source_prefix)
     if kind == "Marian":

@@ -12,11 +12,10 @@ from command_line.templates import check_template
 from data_prep.model_folders.models import check_model, has_vocabulary
 from eval.results.files import checkpoint_checksum
 from eval.translation.raw_text_model import RawTextModel
+from eval.translation.transformers_languages import OPTION
 from eval.translation.translator import Translator, TranslatorOptions
 
 CONFIGURATION = "config.json"
-OPTION = "--checkpoint"
-KIND = "encoder-decoders of transformers"
 
 
 def is_model_folder(path: Path) -> bool:

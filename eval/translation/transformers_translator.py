@@ -7,8 +7,7 @@ from typing import Protocol
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
 from data_prep.model_folders.loading import check_rows, load_configuration, load_tokenizer
-from eval.translation.transformers_languages import Marks, languages_of, model_code
-from eval.translation.transformers_model import KIND, OPTION, TransformersModel
+from eval.translation.transformers_languages import KIND, OPTION, Marks, languages_of, model_code
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
 
 UNLIMITED = 1_000_000  # of a tokenizer without a limit, which says 1e30
@@ -31,12 +30,15 @@ class TransformersSearch(Protocol):
 class TransformersTranslator(Translator):
     """A model that is loaded.
 
+    Args:
+        model: a `TransformersModel`.
+
     Raises:
         InputError: options that its search does not have; a folder that does not pass the gate, of another
             kind, without a tokenizer, or whose tokenizer has more ids than the model has vectors.
     """
 
-    def __init__(self, model: TransformersModel, options: TranslatorOptions):
+    def __init__(self, model, options: TranslatorOptions):
         super().__init__(options)
         _refuse_ours(options)
         self.folder, self.codes = model.checkpoint, model.codes
@@ -74,12 +76,56 @@ class TransformersTranslator(Translator):
     def search(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
     ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
-        rows = [self._row(sentence) for sentence in sentences]
+        rows = [self.row(sentence) for sentence in sentences]
         for numbers in self._batches(sentences, rows):
             forced = self.marks(sentences[numbers[0]].direction).forced
             batch = [rows[number] for number in numbers]
             found = self._search.n_best(batch, forced, count, with_scores)
             yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+
+    @property
+    def network(self):
+        """The model of torch, of the engine of `transformers`."""
+        return self._search.model
+
+    @property
+    def first_token(self) -> int:
+        """What begins the decoder's input."""
+        return self._search.tokens["decoder_start_token_id"]
+
+    def row(self, sentence: Sentence) -> list[int]:
+        """What the encoder reads of a sentence."""
+        before, behind, _ = self.marks(sentence.direction)
+        return [*before, *sentence.ids, *behind]
+
+    def begin(self, direction: Direction) -> list[int]:
+        """What the decoder reads in front of a translation; what begins it is written as `</s>`."""
+        forced = self.marks(direction).forced
+        return [self.tokenizer.eos_token_id, *([] if forced is None else [forced])]
+
+    def outputs(self, sentences: Sequence[Sentence]) -> list[list[int]]:
+        """Token ids of the best translation of every sentence, without tag and `</s>`."""
+        outputs: dict[int, list[int]] = {}
+        rows = [self.row(sentence) for sentence in sentences]
+        for numbers in self._batches(sentences, rows):
+            forced = self.marks(sentences[numbers[0]].direction).forced
+            found = self._search.n_best([rows[number] for number in numbers], forced, 1, with_scores=False)
+            for number, ((ids, _),) in zip(numbers, found, strict=True):
+                outputs[number] = self._words(ids, forced)
+        return [outputs[number] for number in range(len(sentences))]
+
+    def reference_ids(self, text: str, direction: Direction) -> list[int]:
+        """Token ids of a reference, without tag and `</s>`; cut where the decoder's positions end."""
+        if hasattr(self.tokenizer, "tgt_lang"):  # else it marks a target that it was not told
+            _, self.tokenizer.tgt_lang = self._own_codes(direction)
+        ids = self.tokenizer(text_target=text.strip(), add_special_tokens=False)["input_ids"]
+        return ids if self.longest is None else ids[: self.longest - len(self.begin(direction))]
+
+    def _words(self, ids: list[int], forced: int | None) -> list[int]:
+        """What lies between the first token, the tag, and `</s>` or padding."""
+        words = ids[1 if forced is None else 2 :]
+        ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
+        return words[: next((place for place, token in enumerate(words) if token in ends), len(words))]
 
     def _own_codes(self, direction: Direction) -> Direction:
         sides = (self.languages.sources, self.languages.targets)
@@ -91,10 +137,6 @@ class TransformersTranslator(Translator):
 
     def _marks(self, direction: Direction) -> Marks:
         return self.languages.marks(*self._own_codes(direction))
-
-    def _row(self, sentence: Sentence) -> list[int]:
-        before, behind, _ = self.marks(sentence.direction)
-        return [*before, *sentence.ids, *behind]
 
     def _batches(self, sentences: Sequence[Sentence], rows: Sequence[list[int]]) -> Iterator[list[int]]:
         """Batches of similar lengths, the longest first; those of a batch have the same forced token."""
@@ -113,7 +155,7 @@ class TransformersTranslator(Translator):
         return " ".join(self.tokenizer.decode(ids, skip_special_tokens=True).split())
 
 
-def _search(model: TransformersModel, tokenizer, options: TranslatorOptions) -> TransformersSearch:
+def _search(model, tokenizer, options: TranslatorOptions) -> TransformersSearch:
     if options.engine.is_ctranslate2:
         from eval.translation.transformers_ctranslate2 import Ctranslate2Search
 
@@ -135,5 +177,5 @@ def _refuse_ours(options: TranslatorOptions) -> None:
     for name, is_given in ours.items():
         if is_given:
             raise InputError(
-                f"{name}: of checkpoints of fairseq, not of folders of transformers; leave it out"
+                f"{name}: needs a checkpoint of fairseq, found a folder of transformers; leave it out"
             )

@@ -25,7 +25,7 @@ from pathlib import Path
 from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.journal import Journal
+from command_line.journal import JournaledStep
 from command_line.option_classes import add_options, from_arguments
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
@@ -33,23 +33,11 @@ from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
-from eval.translation.engine_options import add_engine_arguments
-from eval.translation.evaluated_model import (
-    EvaluatedModel,
-    add_directions_argument,
-    add_model_arguments,
-    add_name_arguments,
-    settings_of,
-)
+from eval.translation.evaluated_model import Directions, EvaluatedModel, settings_of
 from eval.translation.long_lines import CHOICES
 from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
-from eval.translation.search_options import (
-    LARGEST_BEAM,
-    add_decoding_arguments,
-    add_length_arguments,
-    add_zero_shot_arguments,
-)
+from eval.translation.search_options import LARGEST_BEAM
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
@@ -73,27 +61,20 @@ class TranslationJob:
 
 
 def add_arguments(parser) -> None:
-    add_model_arguments(parser)
+    add_options(parser, EvaluatedModel)
     parser.add_argument(
         "--output",
         type=options.output_folder,
         help="folder for SRC-TGT.txt, and translate.json of a test set; a text without it: standard output",
     )
     parser.add_argument("--split", type=options.split, default=SPLIT, help="which set to translate")
-    add_directions_argument(parser)
+    add_options(parser, Directions)
     parser.add_argument(
         "--pivot", type=options.text, help="translate zero-shot directions through this language"
     )
     add_text_arguments(parser)
-    add_decoding_arguments(parser)
-    add_length_arguments(parser)
-    add_zero_shot_arguments(parser)
-    add_engine_arguments(parser)
-    parser.add_argument(
-        "--bf16", action="store_true", help="bfloat16 products: faster, rarely another hypothesis"
-    )
+    add_options(parser, TranslationOptions)
     add_options(parser, RawTextOptions)
-    add_name_arguments(parser)
     parser.add_argument("--force", action="store_true", help="translate again even if it is done")
 
 
@@ -130,15 +111,15 @@ def main(args) -> None:
         from eval.translation.text import TextJob, translate_text
 
         if args.pivot:
-            raise InputError("--pivot: of a test set, not with --input; translate the text twice")
+            raise InputError("--pivot: needs a test set, found --input; translate the text twice")
         for name, usual in (("split", SPLIT), ("name", None), ("dataset", None), ("force", False)):
             if getattr(args, name) != usual:
-                raise InputError(f"--{name}: of a test set, not with --input; leave it out")
+                raise InputError(f"--{name}: needs a test set, found --input; leave it out")
         translate_text(model, from_arguments(TextJob, args))
         return
     for name in ("n_best", "scores", "long_lines"):
         if getattr(args, name):
-            raise InputError(f"--{name.replace('_', '-')}: of a text, expected --input with it")
+            raise InputError(f"--{name.replace('_', '-')}: needs --input; give both, or leave it out")
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     if isinstance(model, RawTextModel):
@@ -150,17 +131,13 @@ def main(args) -> None:
     job.how.check()
     files = [*job.model.data_files([job.split]), *job.how.rescoring.files]
     stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
-    if not stamp.is_current(args.force):
-        translate(job, args.output, stamp, continued=not args.force)
+    step = JournaledStep(stamp, args.force)
+    if not step.is_complete():
+        translate(job, args.output, step)
 
 
-def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool = True) -> None:
-    """Load, choose directions, search, write.
-
-    Args:
-        stamp: describes the work, for which a journal is kept.
-        continued: take what is in the journal of a run that was killed.
-    """
+def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
+    """Load, choose directions, search, write."""
     from eval.translation.decoding import load_sources, search_all
     from eval.translation.directions import choose_directions
     from eval.translation.pivot import through_pivot
@@ -170,8 +147,7 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     loaded = job.model.load_translating(autocast_bf16=job.how.bf16)
     directions = choose_directions(loaded.task, data, job.split, job.directions, job.pivot)
     decoder = job.how.decoder(job.model, loaded)
-    stamp.begin()
-    with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
+    with step.journal() as journal:
         if job.pivot:
             hypotheses = through_pivot(decoder, journal, data, job.split, job.pivot, directions)
         else:
@@ -184,8 +160,7 @@ def translate(job: TranslationJob, output: Path, stamp: Stamp, continued: bool =
     record["seconds"] = round(seconds, 1)  # of this run; `decoding` is of those that were killed, too
     record["decoding"] = {"sentences": sum(lines.values()), **cost}
     write_json(output / TRANSLATION, record)
-    journal.remove()
-    stamp.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
+    step.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
 
 
 def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:

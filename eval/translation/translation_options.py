@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 
 from command_line.errors import InputError
+from command_line.option_classes import switch
 from eval.translation.engine_options import CTRANSLATE2, EngineOptions
 from eval.translation.search_options import (
     ContrastOptions,
@@ -14,18 +15,13 @@ from eval.translation.search_options import (
 
 @dataclass(frozen=True)
 class TranslationOptions:
-    """How sentences are translated, whatever they are of.
-
-    Attributes:
-        bf16: bfloat16 products.
-        engine: what computes the search.
-    """
+    """How sentences are translated, whatever they are of."""
 
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
     lengths: LengthOptions = field(default_factory=LengthOptions)
     contrast: ContrastOptions = field(default_factory=ContrastOptions)
     rescoring: RescoringOptions = field(default_factory=RescoringOptions)
-    bf16: bool = False
+    bf16: bool = switch("bfloat16 products: faster, rarely another hypothesis")
     engine: EngineOptions = field(default_factory=EngineOptions)
 
     def check(self) -> None:
@@ -37,9 +33,7 @@ class TranslationOptions:
         if not self.engine.is_ctranslate2:
             for name in ("precision", "engine_folder"):
                 if getattr(self.engine, name):
-                    raise InputError(
-                        f"--{name.replace('_', '-')}: of --engine {CTRANSLATE2}; expected it as well"
-                    )
+                    raise InputError(f"--{name.replace('_', '-')}: needs --engine {CTRANSLATE2}; give both")
             return
         lacking = {
             "--no-repeat-ngram": self.decoding.search.no_repeat_ngram is not None,

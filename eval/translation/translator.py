@@ -1,17 +1,12 @@
 """Raw text in, detokenized text out: any translation model as a function.
 
-    translator = load_translator("systems/europarl")
-    translator.translate(["Guten Morgen!"], "de", "fr")
-
-The folder is one of `python -m fairseq_ext package`, or an encoder-decoder of `transformers`. Hypotheses are
-those that `eval translate` finds for the same sentences in a test set.
+Hypotheses are those that `eval translate` finds for the same sentences in a test set.
 """
 
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -182,23 +177,6 @@ class Translator(ABC):
             file=sys.stderr,
         )
         return [Sentence(direction, ids[:room])]
-
-
-def load_translator(folder, options: TranslatorOptions | None = None) -> Translator:
-    """The translator of a folder, whatever model is in it.
-
-    Args:
-        folder: of `fairseq_ext package`, or of an encoder-decoder of `transformers`.
-
-    Raises:
-        InputError: it is neither, or the model cannot be loaded.
-    """
-    from eval.translation.evaluated_model import EvaluatedModel
-    from eval.translation.transformers_model import TransformersModel, is_model_folder
-
-    folder = Path(folder)
-    model = TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
-    return model.translator(options or TranslatorOptions())
 
 
 def _texts(lines: Iterable[str], first_line: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field
+from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any
 
@@ -19,12 +19,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return str(value)
     if isinstance(value, list | tuple) or type(value).__name__ == "ListConfig":
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value
 
 
 def default_of(field: Field) -> Any:
     return field.default_factory() if field.default is MISSING else field.default
+
+
+def defaults_of(config: type, *names: str) -> dict[str, Any]:
+    """Option -> default, of these fields of a dataclass; of all of them if none is named."""
+    return {field.name: default_of(field) for field in fields(config) if not names or field.name in names}
+
+
+def defaults_of_task(name: str, *options: str) -> dict[str, Any]:
+    """The same of a registered task, which this package cannot import: tasks describe systems by it."""
+    from fairseq.tasks import TASK_DATACLASS_REGISTRY
+
+    return defaults_of(TASK_DATACLASS_REGISTRY[name], *options)
 
 
 def unusual(options: Any, usual: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -35,8 +47,8 @@ def unusual(options: Any, usual: Mapping[str, Any], prefix: str = "") -> dict[st
         usual: option -> usual value; one that the section lacks has it.
         prefix: in front of their names in the section.
     """
-    found = {name: plain(option(options, prefix + name, value)) for name, value in usual.items()}
-    return {name: value for name, value in found.items() if value != usual[name]}
+    values = {name: plain(option(options, prefix + name, value)) for name, value in usual.items()}
+    return {name: value for name, value in values.items() if value != usual[name]}
 
 
 def given_to_architecture(

@@ -24,10 +24,10 @@ def _read(training: Training) -> dict:
     if not pooling:
         return {}
     others = {name: usual for name, usual in _OPTIONS.items() if name not in ("pooling", *_TOKEN_ENCODER)}
-    found = {"pooling": str(pooling), "pooling_options": unusual(training.model, others)}
+    fields = {"pooling": str(pooling), "pooling_options": unusual(training.model, others)}
     if config := option(training.model, "token_encoder"):
-        found["token_encoder"] = kind_of_config(config)
-    return found
+        fields["token_encoder"] = kind_of_config(config)
+    return fields
 
 
 def _label(record: Record) -> str:

@@ -5,13 +5,15 @@ from dataclasses import fields
 
 from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
-from fairseq_ext.axes.options import default_of, option, plain, shown, unusual
-from fairseq_ext.criterions.options_of_losses import TRANSLATION
+from fairseq_ext.axes.options import defaults_of, defaults_of_task, option, plain, shown, unusual
+from fairseq_ext.criterions.options_of_losses import TRANSLATION, OptionsOfLosses
+from fairseq_ext.data.augmentation import AugmentationConfig
 from fairseq_ext.data.noising.tasks import parse_mixtures
-from fairseq_ext.data.remade_sentences import RemadeSentencesConfig
 from fairseq_ext.losses.registry import LOSSES
 
 # --- what a training example is
+
+_PRETRAINING_OPTIONS = ("unify_task_tokens", "inverted_mask", "translation_pairs", "translation_share")
 
 
 def _example(training: Training) -> dict:
@@ -19,11 +21,11 @@ def _example(training: Training) -> dict:
     mixtures = option(task, "pretraining_tasks")
     if not mixtures:
         return {}
-    usual = dict.fromkeys(("unify_task_tokens", "inverted_mask"), False)
-    usual |= {"translation_pairs": "", "translation_share": None}
     return {
         "pretraining_tasks": parse_mixtures(mixtures, "--pretraining-tasks"),
-        "pretraining_options": unusual(task, usual),
+        "pretraining_options": unusual(
+            task, defaults_of_task("linguistic_pretraining", *_PRETRAINING_OPTIONS)
+        ),
     }
 
 
@@ -49,16 +51,15 @@ EXAMPLE = Axis(
 
 # --- sentences
 
-_SENTENCE_OPTIONS = {
-    field.name: default_of(field)
-    for field in fields(RemadeSentencesConfig)
-    if field.name != "word_dictionaries"  # a path on somebody's machine
-} | {"sampling_temperature": None}  # how often which of them are read
+_SENTENCE_OPTIONS = (
+    *(field.name for field in fields(AugmentationConfig) if field.name != "word_dictionaries"),  # a path
+    "sampling_temperature",  # how often which of them are read
+)
 
 
 def _sentences(training: Training) -> dict:
-    found = unusual(training.cfg.get("task"), _SENTENCE_OPTIONS)
-    return {"sentence_options": found} if found else {}
+    options = unusual(training.cfg.get("task"), defaults_of_task("multilingual_nmt", *_SENTENCE_OPTIONS))
+    return {"sentence_options": options} if options else {}
 
 
 SENTENCES = Axis(
@@ -71,15 +72,10 @@ SENTENCES = Axis(
 # --- pairs that a sentence encoder is trained on
 
 FEW = 4  # pairs that a name spells out
-PAIR_OPTIONS = {  # with defaults
-    "pair_budget": None,
-    "min_tokens": 0,
-    "max_pair_tokens": None,
-    "first_pairs": None,
-    "unpaired": False,
-    "random_sides": False,
-    "random_batches": False,
-}
+PAIR_OPTIONS = (
+    *("pair_budget", "min_tokens", "max_pair_tokens", "first_pairs", "unpaired"),
+    *("random_sides", "random_batches"),
+)
 
 
 def _pairs(training: Training) -> dict:
@@ -87,8 +83,11 @@ def _pairs(training: Training) -> dict:
     if option(task, "_name") != "sentence_embedding":
         return {}
     pairs = sorted(pair.strip() for pair in str(option(task, "pairs") or "").split(",") if pair.strip())
-    found = {"pairs": pairs, "pair_options": unusual(task, PAIR_OPTIONS)}
-    return {field: value for field, value in found.items() if value}
+    fields = {
+        "pairs": pairs,
+        "pair_options": unusual(task, defaults_of_task("sentence_embedding", *PAIR_OPTIONS)),
+    }
+    return {field: value for field, value in fields.items() if value}
 
 
 def _pairs_label(record: Record) -> str:
@@ -117,13 +116,13 @@ _SCHEDULE = {  # section: options; not how an update's batches are spread over d
 
 
 def _schedule(training: Training) -> dict:
-    found = {
+    schedule = {
         name.removeprefix("_"): plain(option(training.cfg.get(section), name))
         for section, names in _SCHEDULE.items()
         for name in names
     }
-    found = {name: value for name, value in found.items() if value is not None}
-    return {"schedule": found} if found else {}
+    schedule = {name: value for name, value in schedule.items() if value is not None}
+    return {"schedule": schedule} if schedule else {}
 
 
 SCHEDULE = Axis(
@@ -133,11 +132,10 @@ SCHEDULE = Axis(
 # --- losses
 
 _TRANSLATIONS = ("cross_entropy", "label_smoothed_cross_entropy", "fused_label_smoothed_cross_entropy")
-_USUAL_TRANSLATION = {  # label smoothing as in most of our recipes; fairseq's own default is 0
-    "label_smoothing": 0.1,
-    "translation_weight": 1.0,
-    "ignore_prefix_size": 0,
-    "sentence_avg": False,
+_USUAL_TRANSLATION = {
+    **defaults_of(OptionsOfLosses, "translation_weight", "ignore_prefix_size"),
+    "sentence_avg": False,  # of fairseq's section `optimization`
+    "label_smoothing": 0.1,  # as in most of our recipes; fairseq's own default is 0
 }
 
 
@@ -173,8 +171,7 @@ def _loss_options(name: str, kind: str, criterion) -> dict:
         return unusual(section | {"label_smoothing": smoothing}, _USUAL_TRANSLATION)
     if name not in LOSSES:
         return {}
-    usual = {field.name: default_of(field) for field in fields(LOSSES[name].Options)}
-    return unusual(criterion, usual, f"{name}_")
+    return unusual(criterion, defaults_of(LOSSES[name].Options), f"{name}_")
 
 
 def _losses_label(record: Record) -> str:
@@ -204,8 +201,8 @@ def _initialization(training: Training) -> dict:
         return {}
     whose = ("system",) if training.initialized_from.get("system") else ("file", "sha256")
     names = (*whose, "new_rows")
-    known = {name: training.initialized_from.get(name) for name in names}
-    return {"initialization": {name: value for name, value in known.items() if value is not None}}
+    origin = {name: training.initialized_from.get(name) for name in names}
+    return {"initialization": {name: value for name, value in origin.items() if value is not None}}
 
 
 def _origin_label(origin: Record, record: Record, others: Sequence[Axis]) -> str:
@@ -224,14 +221,14 @@ def initialization(others: Sequence[Axis]) -> Axis:
     """
 
     def label(record: Record) -> str:
-        found = record.get("initialization") or {}
-        if origin := found.get("system"):
+        start = record.get("initialization") or {}
+        if origin := start.get("system"):
             labels = [_origin_label(origin, record, others), label(origin)]
             name = ", ".join(filter(None, labels)) or "a system like it"
-            rows = {"new_rows": found["new_rows"]} if found.get("new_rows") else {}
+            rows = {"new_rows": start["new_rows"]} if start.get("new_rows") else {}
             return f"from {name}{shown(rows)}"
-        digest = {"sha256": found["sha256"][:8]} if found.get("sha256") else {}
-        return f"from {found['file']}{shown(digest)}" if found.get("file") else ""
+        digest = {"sha256": start["sha256"][:8]} if start.get("sha256") else {}
+        return f"from {start['file']}{shown(digest)}" if start.get("file") else ""
 
     schema = {
         **dict.fromkeys(("file", "sha256", "new_rows"), Optional(str)),

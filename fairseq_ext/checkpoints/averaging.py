@@ -95,10 +95,10 @@ def _add(sums: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
 def _means(sums: dict[str, Tensor], count: int, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """The means; weights that are one tensor, such as shared embeddings, stay one, written once."""
     means: dict[str, Tensor] = {}
-    known: dict[tuple, Tensor] = {}
+    mean_at: dict[tuple, Tensor] = {}
     for name, last in weights.items():
         place = (last.data_ptr(), last.shape, last.stride(), last.dtype)
-        means[name] = known.setdefault(place, _mean(sums[name], count, last))
+        means[name] = mean_at.setdefault(place, _mean(sums[name], count, last))
     return means
 
 
@@ -109,9 +109,11 @@ def _mean(total: Tensor, count: int, last: Tensor) -> Tensor:
 
 def _check_alike(sums: dict[str, Tensor], weights: dict[str, Tensor], path, first) -> None:
     for name in (*weights, *sums):
-        found, expected = (tuple(one[name].shape) if name in one else None for one in (weights, sums))
-        if found != expected:
+        shape, expected = (
+            tuple(tensors[name].shape) if name in tensors else None for tensors in (weights, sums)
+        )
+        if shape != expected:
             raise InputError(
-                f"{path}: weight {shown(name)} has the shape {found}, expected {expected} as in {first};"
+                f"{path}: weight {shown(name)} has the shape {shape}, expected {expected} as in {first};"
                 " checkpoints of one training have a mean"
             )

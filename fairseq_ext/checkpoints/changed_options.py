@@ -3,13 +3,13 @@
 What a named architecture sets is a default of it; options that follow from others that are given are none.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING
 from typing import Any
 
 from fairseq_ext.axes.options import default_of, given_to_architecture, option, plain
-from fairseq_ext.checkpoints.declared_options import NAMES, classes
+from fairseq_ext.checkpoints.declared_options import NAMES, arguments_of, classes, fields_of
 from fairseq_ext.checkpoints.options_gate import FILES_OF_THE_TRAINING, INTERPOLATION
 
 
@@ -19,11 +19,11 @@ def changed_options(cfg: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Args:
         cfg: the options of a checkpoint, as `read_checkpoint` gives them.
     """
-    found = {}
+    by_section = {}
     for section, options in cfg.items():
         if options is not None and (changed := _changed(section, options)):
-            found[section] = changed
-    return found
+            by_section[section] = changed
+    return by_section
 
 
 def name_in(section: str, options: Any) -> str | None:
@@ -68,19 +68,14 @@ def _of_architecture(name: str) -> set[str]:
 def _of_class(registered: type) -> dict[str, Any]:
     """Defaults that a registered class declares by a configuration or by arguments of a parser."""
     configuration = getattr(registered, "__dataclass", None) or getattr(registered, "Config", None)
-    found = _of_configuration(configuration) if configuration else {}
-    if hasattr(registered, "add_args") and not configuration:
-        parser = ArgumentParser(add_help=False, conflict_handler="resolve")
-        registered.add_args(parser)
-        found = {action.dest: action.default for action in parser._actions}
-    return found
+    if configuration:
+        return _of_configuration(configuration)
+    return {action.dest: action.default for action in arguments_of(registered)}
 
 
-def _of_configuration(configuration: type, prefix: str = "") -> dict[str, Any]:
-    found = {}
-    for field in fields(configuration):
-        if is_dataclass(field.type):
-            found |= _of_configuration(field.type, f"{prefix}{field.name}_")
-        elif field.default is not MISSING or field.default_factory is not MISSING:
-            found[prefix + field.name] = default_of(field)
-    return found
+def _of_configuration(configuration: type) -> dict[str, Any]:
+    return {
+        name: default_of(field)
+        for name, field in fields_of(configuration)
+        if field.default is not MISSING or field.default_factory is not MISSING
+    }

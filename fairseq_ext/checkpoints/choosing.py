@@ -69,8 +69,8 @@ class Candidate:
             record = describe(state["cfg"], languages["language_tags"], started, teacher=teacher)
             record.pop("schedule", None)  # a training that was made longer is one all the same
             fingerprint = languages["data"].pop("dictionary_sha256")
-            known = {name: languages[name] for name in ("languages", "language_tags")}
-            known["directions"] = sorted(languages["directions"])
+            tags = {name: languages[name] for name in ("languages", "language_tags")}
+            tags["directions"] = sorted(languages["directions"])
             value = (state.get("extra_state") or {}).get("val_loss")
             chosen_by = state["cfg"].get("checkpoint")
             return cls(
@@ -80,7 +80,7 @@ class Candidate:
                 measure=str(option(chosen_by, "best_checkpoint_metric", "loss")),
                 maximized=bool(option(chosen_by, "maximize_best_checkpoint_metric", False)),
                 averaged=bool(averaged_from(state, path)),
-                system={**record, **known, "dictionary": fingerprint},
+                system={**record, **tags, "dictionary": fingerprint},
             )
 
 
@@ -110,13 +110,13 @@ def checkpoints_in(paths: Iterable[Path]) -> list[Path]:
     Raises:
         InputError: a folder has none.
     """
-    found: list[Path] = []
+    checkpoints: list[Path] = []
     for path in paths:
         inside = sorted(path.glob("checkpoint*.pt")) if path.is_dir() else [path]
         if not inside:
             raise InputError(f"{path}: no checkpoint*.pt in it; expected the folder of a training")
-        found += inside
-    return found
+        checkpoints += inside
+    return checkpoints
 
 
 def last(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -125,9 +125,12 @@ def last(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     Raises:
         InputError: there are not so many.
     """
-    found = _once([one for one in candidates if one.updates is not None])
+    distinct = _once([candidate for candidate in candidates if candidate.updates is not None])
     return _enough(
-        sorted(found, key=lambda one: one.updates)[-count:], count, "--last", "a number of updates"
+        sorted(distinct, key=lambda candidate: candidate.updates)[-count:],
+        count,
+        "--last",
+        "a number of updates",
     )
 
 
@@ -138,35 +141,39 @@ def best(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     Raises:
         InputError: there are not so many; validations were of several measures.
     """
-    known = [one for one in candidates if one.updates is not None and one.validation is not None]
-    found = _once([one for one in known if math.isfinite(one.validation)])
-    measures = sorted({one.measure for one in found})
+    validated = [
+        candidate
+        for candidate in candidates
+        if candidate.updates is not None and candidate.validation is not None
+    ]
+    distinct = _once([candidate for candidate in validated if math.isfinite(candidate.validation)])
+    measures = sorted({candidate.measure for candidate in distinct})
     if len(measures) > 1:
         raise InputError(
             f"--best {count}: checkpoints were chosen by {' and by '.join(measures)}; expected one measure,"
             " or files by their names"
         )
-    sign = -1 if any(one.maximized for one in found) else 1
-    ranked = sorted(found, key=lambda one: (sign * one.validation, -one.updates))[:count]
-    return _enough(sorted(ranked, key=lambda one: one.updates), count, "--best", "a validation")
+    sign = -1 if any(candidate.maximized for candidate in distinct) else 1
+    ranked = sorted(distinct, key=lambda candidate: (sign * candidate.validation, -candidate.updates))[:count]
+    return _enough(sorted(ranked, key=lambda candidate: candidate.updates), count, "--best", "a validation")
 
 
 def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
     """One checkpoint of each training and number of updates, and no mean of others."""
     states = {}
-    for one in reversed(candidates):
-        if not one.averaged:
-            states[one.updates, json.dumps(one.system, sort_keys=True, default=str)] = one
+    for candidate in reversed(candidates):
+        if not candidate.averaged:
+            states[candidate.updates, json.dumps(candidate.system, sort_keys=True, default=str)] = candidate
     return list(states.values())
 
 
-def _enough(found: list[Candidate], count: int, wanted: str, what: str) -> list[Candidate]:
-    if len(found) < count:
+def _enough(checkpoints: list[Candidate], count: int, wanted: str, what: str) -> list[Candidate]:
+    if len(checkpoints) < count:
         raise InputError(
-            f"{wanted} {count}: found {len(found)} different checkpoints with {what}, expected {count} or"
-            " more; fairseq-train --keep-interval-updates or --keep-last-epochs keeps them"
+            f"{wanted} {count}: found {len(checkpoints)} different checkpoints with {what}, expected {count}"
+            " or more; fairseq-train --keep-interval-updates or --keep-last-epochs keeps them"
         )
-    return found
+    return checkpoints
 
 
 def check_one_training(candidates: Sequence[Candidate]) -> None:

@@ -6,8 +6,8 @@ for what a parser makes of a text by a function of its own.
 """
 
 from argparse import Action, ArgumentParser
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from typing import Any, List, Literal, Union
 
@@ -72,8 +72,10 @@ def known_names(section: str) -> list[str]:
             arch for arch, model in ARCH_MODEL_REGISTRY.items() if families[arch] in MODELS or _is_ours(model)
         )
     listed = {"task": TASKS, "criterion": CRITERIA}.get(section)
-    found = classes(section)
-    return sorted(name for name in found if listed is None or name in listed or _is_ours(found[name]))
+    registered = classes(section)
+    return sorted(
+        name for name in registered if listed is None or name in listed or _is_ours(registered[name])
+    )
 
 
 def _is_ours(registered: type) -> bool:
@@ -134,22 +136,30 @@ def _of_class(registered: type) -> dict[str, Any]:
         configuration = getattr(registered, "Config", TransformerConfig)
     if configuration is not None:
         declared |= _of_configuration(configuration)
-    if hasattr(registered, "add_args"):
-        parser = ArgumentParser(add_help=False, conflict_handler="resolve")
-        registered.add_args(parser)
-        declared = {action.dest: _type_of(action) for action in parser._actions} | declared
-    return declared
+    return {action.dest: _type_of(action) for action in arguments_of(registered)} | declared
 
 
-def _of_configuration(configuration: type, prefix: str = "") -> dict[str, Any]:
-    """Fields; those of a configuration in it have its name in front, as on the command line."""
-    declared = {}
+def _of_configuration(configuration: type) -> dict[str, Any]:
+    return {name: field.type for name, field in fields_of(configuration)}
+
+
+def fields_of(configuration: type, prefix: str = "") -> Iterator[tuple[str, Field]]:
+    """Options of a configuration; those of a configuration in it have its name in front, as on the command
+    line.
+    """
     for field in fields(configuration):
         if is_dataclass(field.type):
-            declared |= _of_configuration(field.type, f"{prefix}{field.name}_")
+            yield from fields_of(field.type, f"{prefix}{field.name}_")
         else:
-            declared[prefix + field.name] = field.type
-    return declared
+            yield prefix + field.name, field
+
+
+def arguments_of(registered: type) -> list[Action]:
+    """The arguments that a registered class adds to a parser."""
+    parser = ArgumentParser(add_help=False, conflict_handler="resolve")
+    if hasattr(registered, "add_args"):
+        registered.add_args(parser)
+    return parser._actions
 
 
 def _type_of(action: Action) -> Any:
@@ -157,5 +167,5 @@ def _type_of(action: Action) -> Any:
         return Literal[tuple(action.choices)]
     if isinstance(action.const, bool) and action.nargs == 0:
         return bool
-    one = action.type if action.type in (int, float) else str if action.type in (str, None) else Any
-    return List[one] if action.nargs in ("+", "*") else one
+    kind = action.type if action.type in (int, float) else str if action.type in (str, None) else Any
+    return List[kind] if action.nargs in ("+", "*") else kind

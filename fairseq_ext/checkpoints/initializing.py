@@ -102,8 +102,8 @@ def finetuned_from(options) -> dict | None:
     if get_global_rank() != 0 or not is_file:  # goes on without the file it began with
         return None
     state = read_checkpoint(path)
-    known = state["cfg"]["model"]
-    _check_computation(options, known, _shared(options, known), f"{option} {path}")
+    pretrained = state["cfg"]["model"]
+    _check_computation(options, pretrained, _shared(options, pretrained), f"{option} {path}")
     return origin_of(path, state)
 
 
@@ -119,24 +119,24 @@ def symbols_of(state: dict, task, path) -> list[str]:
     file = task.cfg.pretrained_dictionary
     if file:
         dictionary = load_dictionary(Path(file))
-        symbols, found = dictionary.symbols, dictionary_fingerprint(dictionary)
-        if fingerprint not in (None, found):
+        symbols, own = dictionary.symbols, dictionary_fingerprint(dictionary)
+        if fingerprint not in (None, own):
             raise InputError(f"{DICTIONARY_OPTION} {file}: is not the dictionary of {path}")
     else:
-        symbols, found = task.dictionary.symbols[: task.base_vocabulary_size], task.fingerprint
+        symbols, own = task.dictionary.symbols[: task.base_vocabulary_size], task.fingerprint
         if fingerprint is None:
             raise InputError(
                 f"{OPTION} {path}: says nothing about its dictionary; give it with {DICTIONARY_OPTION}, the"
                 " dict.LANG.txt of its data"
             )
-        if fingerprint != found:
+        if fingerprint != own:
             raise InputError(
                 f"{OPTION} {path}: was trained with another dictionary than dict.*.txt; give that one with"
                 f" {DICTIONARY_OPTION}, or prepare the data with `python -m data_prep subword"
                 " --dictionary-from` the folder of its subwords"
             )
-    known = languages_of(state, path)
-    tags = map(tag_token, known["languages"] if has_tags(state) else ())
+    languages = languages_of(state, path)
+    tags = map(tag_token, languages["languages"] if has_tags(state) else ())
     symbols = list(dict.fromkeys([*symbols, *tags]))  # a tag may be a word of the dictionary
     rows = len(state["model"].get(EMBEDDINGS[0], ()))
     if len(symbols) > rows:
@@ -150,9 +150,9 @@ def symbols_of(state: dict, task, path) -> list[str]:
 
 def _shared(options, pretrained) -> list[str]:
     """Those of NEVER_OTHERS that both models have, of which one may be an encoder alone."""
-    encodes_only = not all(getattr(one, "decoder_layers", 0) for one in (options, pretrained))
-    known = [name for name in NEVER_OTHERS if getattr(pretrained, name, None) is not None]
-    return [name for name in known if not (encodes_only and name.startswith("decoder"))]
+    encodes_only = not all(getattr(model, "decoder_layers", 0) for model in (options, pretrained))
+    declared = [name for name in NEVER_OTHERS if getattr(pretrained, name, None) is not None]
+    return [name for name in declared if not (encodes_only and name.startswith("decoder"))]
 
 
 def _check_width(own: Tensor, pretrained: Tensor, path) -> None:
@@ -165,7 +165,7 @@ def _check_width(own: Tensor, pretrained: Tensor, path) -> None:
 
 def _check_computation(options, pretrained, names: Sequence[str], where: str) -> None:
     for name in names:
-        ours, theirs = (getattr(one, name, None) or None for one in (options, pretrained))
+        ours, theirs = (getattr(model, name, None) or None for model in (options, pretrained))
         if name == "norm_placement":  # fairseq's own models know normalize_before only
             ours, theirs = placement_of(options), placement_of(pretrained)
         if ours != theirs:

@@ -55,13 +55,13 @@ class MbartVocabulary:
         """
         wanted = given.get(language)
         candidates = [name for name in self.languages if same_written_language(name, language)]
-        found = candidates if wanted is None else [wanted] if wanted in self.languages else []
-        if len(found) != 1:
+        tags = candidates if wanted is None else [wanted] if wanted in self.languages else []
+        if len(tags) != 1:
             raise InputError(
                 f"--tags: no tag of mBART for {wanted or language}; give {language}=NAME with one of"
                 f" {','.join(self.languages)}"
             )
-        return found[0]
+        return tags[0]
 
     def rows(self, symbols: Sequence[str], tags: Sequence[str], path) -> Tensor:
         """The rows of mBART's embedding for a dictionary with these symbols and then these tags.
@@ -76,7 +76,7 @@ class MbartVocabulary:
         """
         special = len(SPECIAL_SYMBOLS)
         places = {symbol: row for row, symbol in enumerate(self.symbols, start=special)}
-        found = list(range(special))
+        rows = list(range(special))
         for number, symbol in enumerate(symbols, start=1):
             unused = symbol.startswith(UNUSED) and symbol not in places
             row = SPECIAL_SYMBOLS.index("<unk>") if unused else places.get(symbol)
@@ -85,10 +85,10 @@ class MbartVocabulary:
                     f"{path}:{number}: {symbol!r} is not in mBART's dictionary; make the data with"
                     " `python -m data_prep subword --pretrained`"
                 )
-            found.append(row)
+            rows.append(row)
         first_tag = special + len(self.symbols)
-        found += [first_tag + self.languages.index(tag) for tag in tags]
-        return torch.tensor(found)
+        rows += [first_tag + self.languages.index(tag) for tag in tags]
+        return torch.tensor(rows)
 
 
 def shape_of(weights: dict[str, Tensor], options: Namespace | None, path) -> Namespace:
@@ -126,10 +126,10 @@ def heads_of(options: Namespace | None, side: str, width: int, path) -> int:
         InputError: they do not divide the width.
     """
     name = f"{side}_attention_heads"
-    found = getattr(options, name, max(width // HEAD_WIDTH, 1))
-    if type(found) is not int or found < 1 or width % found:
-        raise InputError(f"{path}: option {name} is {found!r:.80}; expected a divisor of the width {width}")
-    return found
+    heads = getattr(options, name, max(width // HEAD_WIDTH, 1))
+    if type(heads) is not int or heads < 1 or width % heads:
+        raise InputError(f"{path}: option {name} is {heads!r:.80}; expected a divisor of the width {width}")
+    return heads
 
 
 def trimmed(weights: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:

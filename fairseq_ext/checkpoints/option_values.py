@@ -82,10 +82,10 @@ def _checked(fits: bool, value: Any) -> Any:
 
 
 def _first_fitting(declared: tuple, value: Any) -> Any:
-    for one in declared:
-        if one is not type(None):
+    for kind in declared:
+        if kind is not type(None):
             try:
-                return fitted(one, value)
+                return fitted(kind, value)
             except Unfit:
                 continue
     raise Unfit

@@ -75,9 +75,11 @@ class OptionsGate:
     def __init__(self, path, weights: Any = None):
         self.path = path
         tensors = (
-            [one for one in weights.values() if isinstance(one, Tensor)] if isinstance(weights, dict) else []
+            [tensor for tensor in weights.values() if isinstance(tensor, Tensor)]
+            if isinstance(weights, dict)
+            else []
         )
-        self._most = max([len(tensors), *(size for one in tensors for size in one.shape)])
+        self._most = max([len(tensors), *(size for tensor in tensors for size in tensor.shape)])
         self.doors = {"args": self.arguments, "cfg": self.configuration}
 
     def arguments(self, args: Any) -> Namespace:
@@ -115,26 +117,26 @@ class OptionsGate:
         names = {each: self._name(each, [values.get(option)]) for each, option in NAMES.items()}
         if section in NAMES:
             names[section] = self._name(section, [values.get("_name"), values.get(NAMES[section])])
-        known = tuple((each, name) for each, name in names.items() if name is not None)
+        named = tuple((each, name) for each, name in names.items() if name is not None)
         unknown = {option: None for each, option in NAMES.items() if names[each] is None and option in values}
         return Namespace(
-            **self._checked(section, values | unknown, declared_options.of_namespace(known)),
+            **self._checked(section, values | unknown, declared_options.of_namespace(named)),
         )
 
     def _name(self, section: str, given: list) -> str | None:
         """Which model, task, … a section is of; None if there is none, or nobody needs to know it."""
-        known = declared_options.known_names(section)
-        found = [name for name in given if name is not None]
-        for name in found:
-            if not (type(name) is str and name in known):
+        allowed = declared_options.known_names(section)
+        names = [name for name in given if name is not None]
+        for name in names:
+            if not (type(name) is str and name in allowed):
                 if section not in MUST_BE_KNOWN:
                     return None
                 kind = "architecture" if section == "model" else section
                 raise InputError(
-                    f"{self.path}: of the {kind} {shown(name)}; expected {', '.join(known)}: models that this"
-                    " toolkit does not know may run code"
+                    f"{self.path}: has the {kind} {shown(name)}; expected {', '.join(allowed)}: unknown"
+                    " models may run code"
                 )
-        return found[0] if found else None
+        return names[0] if names else None
 
     def _checked(self, section: str, options: Mapping, declared: declared_options.Declared) -> dict[str, Any]:
         return {
@@ -151,18 +153,18 @@ class OptionsGate:
         if name in EVALUATED and type(value) is str and not is_literal(value):
             self._refuse(option, value, "a number, or a list of numbers: fairseq would evaluate it")
         try:
-            found = value if name in EVALUATED and type(value) is bool else fitted(declared, value)
+            checked = value if name in EVALUATED and type(value) is bool else fitted(declared, value)
         except Unfit:
             self._refuse(option, value, describe(declared))
-        if type(found) is int and name.endswith(SIZES) and found > self._most > 0:
+        if type(checked) is int and name.endswith(SIZES) and checked > self._most > 0:
             self._refuse(option, value, f"at most {self._most}, as its weights are no more and no wider")
-        if INTERPOLATION in str(found):
+        if INTERPOLATION in str(checked):
             self._refuse(option, value, f"no {INTERPOLATION}")
-        return found
+        return checked
 
     @staticmethod
     def _is_file(name: str) -> bool:
         return name in FILES_OF_THE_TRAINING
 
-    def _refuse(self, option: str, found: Any, expected: str) -> None:
-        raise InputError(f"{self.path}: option {option} is {shown(found)}; expected {expected}")
+    def _refuse(self, option: str, value: Any, expected: str) -> None:
+        raise InputError(f"{self.path}: option {option} is {shown(value)}; expected {expected}")

@@ -61,11 +61,11 @@ def initialized_from(state: dict, path) -> dict | None:
         InputError: nothing that makes sense.
     """
     saved = state.get("task_state") or {}
-    found = saved.get(FIELD, state.get(FIELD))
-    check({FIELD: found}, SCHEMA, path, "task_state")
-    if found and found.get("system"):
-        check_record(found["system"], path, f"task_state.{FIELD}.system")
-    return found
+    initialization = saved.get(FIELD, state.get(FIELD))
+    check({FIELD: initialization}, SCHEMA, path, "task_state")
+    if initialization and initialization.get("system"):
+        check_record(initialization["system"], path, f"task_state.{FIELD}.system")
+    return initialization
 
 
 def teacher_of(state: dict, path) -> str | None:

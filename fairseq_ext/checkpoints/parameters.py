@@ -22,10 +22,10 @@ def count_parameters(weights: Mapping[str, Tensor]) -> dict[str, int]:
     Args:
         weights: the state of a model.
     """
-    found = dict.fromkeys((WORD_EMBEDDINGS, ENCODER_LAYERS, "rest of the encoder", "decoder", "others"), 0)
+    counts = dict.fromkeys((WORD_EMBEDDINGS, ENCODER_LAYERS, "rest of the encoder", "decoder", "others"), 0)
     for name, values in _distinct(weights).items():
-        found[_part_of(name)] += values.numel()
-    return {"total": sum(found.values()), **found}
+        counts[_part_of(name)] += values.numel()
+    return {"total": sum(counts.values()), **counts}
 
 
 def _part_of(name: str) -> str:
@@ -42,15 +42,15 @@ def _distinct(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
     A checkpoint written on a GPU has copies of shared embeddings.
     """
-    found: dict[str, Tensor] = {}
+    distinct: dict[str, Tensor] = {}
     for name, values in weights.items():
         shared = name in EMBEDDINGS and any(
-            other in found and _equal(found[other], values) for other in EMBEDDINGS
+            other in distinct and _equal(distinct[other], values) for other in EMBEDDINGS
         )
         if not (shared or name.endswith(BUFFERS)):
-            found[name] = values
-    return found
+            distinct[name] = values
+    return distinct
 
 
-def _equal(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and (one is other or torch.equal(one, other))
+def _equal(values: Tensor, other: Tensor) -> bool:
+    return values.shape == other.shape and (values is other or torch.equal(values, other))

@@ -15,6 +15,7 @@ from argparse import Namespace
 from contextlib import contextmanager
 
 import torch
+from fairseq import checkpoint_utils
 from torch import Tensor
 
 from command_line.errors import InputError, check_file
@@ -58,8 +59,6 @@ class GuardedTorch:
 
 def guard_fairseq() -> None:
     """From here on, whatever fairseq reads as a checkpoint in this process is read safely."""
-    from fairseq import checkpoint_utils
-
     if not isinstance(checkpoint_utils.torch, GuardedTorch):
         checkpoint_utils.torch = GuardedTorch()
 
@@ -71,8 +70,6 @@ def read_checkpoint(path) -> dict:
         InputError: the file is missing, damaged, not a fairseq checkpoint, asks for code to be run, or has
             options that could.
     """
-    from fairseq import checkpoint_utils
-
     guard_fairseq()  # also where nothing has imported our plug-ins
     _check_exists(path)
     try:
@@ -141,8 +138,8 @@ def _check_weights(weights, path) -> None:
         raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
     for name, values in weights.items():
         if not isinstance(name, str) or not isinstance(values, Tensor):
-            found = type(values).__name__
-            raise InputError(f"{path}: weight {shown(name)} is of type {found}, expected names and tensors")
+            kind = type(values).__name__
+            raise InputError(f"{path}: weight {shown(name)} is of type {kind}, expected names and tensors")
         is_dense = values.layout == torch.strided and values.device.type != "meta"
         is_counter = values.dim() < 2 and not values.is_complex() and values.dtype != torch.bool
         if not is_dense or values.is_quantized or not (values.is_floating_point() or is_counter):
@@ -160,8 +157,8 @@ def _load(file, path, map_location):
     try:
         return torch.load(file, map_location=map_location, weights_only=True)
     except pickle.UnpicklingError as error:
-        found = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
-        reason = f" ({found.group()})" if found else ""
+        refused = re.search(r"(?:Unsupported|GLOBAL|Trying to)[^\n]{0,80}", str(error))
+        reason = f" ({refused.group()})" if refused else ""
         raise InputError(
             f"{path}: refused, expected a checkpoint of nothing but weights and options{reason}"
         ) from None

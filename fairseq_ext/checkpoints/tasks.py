@@ -5,7 +5,7 @@ from argparse import Namespace
 from command_line.errors import InputError
 from command_line.records import OneOf, Optional, check
 from data_prep.formats.sentences import binarized_pairs
-from fairseq_ext.data.language_tags import PLACEMENTS
+from fairseq_ext.data.language_tags import PLACEMENTS, placement_of_fairseq_options
 
 STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING, SENTENCES = (
     "translation_multi_simple_epoch",
@@ -33,9 +33,9 @@ def with_languages(state: dict, path, data) -> dict:
         data: the binarized folder of its training.
     """
     options = (state.get("cfg") or {}).get("task") or state.get("args")
-    known = _mapping(options)
-    if name_of_task(known) == STOCK_BILINGUAL and not (known.get("source_lang") and known.get("target_lang")):
-        known["source_lang"], known["target_lang"] = _only_pair(path, data)
+    named = _mapping(options)
+    if name_of_task(named) == STOCK_BILINGUAL and not (named.get("source_lang") and named.get("target_lang")):
+        named["source_lang"], named["target_lang"] = _only_pair(path, data)
     return state
 
 
@@ -72,7 +72,7 @@ def tags_of(state: dict, path, data) -> dict:
             f" {OURS} --pretrained-checkpoint"
         )
     raise InputError(
-        f"{path}: of the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
+        f"{path}: has the task {name!r}; expected {OURS}, {STOCK_MULTILINGUAL} or {STOCK_BILINGUAL}"
     )
 
 
@@ -116,17 +116,15 @@ def _only_pair(path, data) -> list[str]:
     """
     names = binarized_pairs(data)
     if len(names) != 1:
-        found = ", ".join(sorted(names)) or "none"
+        pairs = ", ".join(sorted(names)) or "none"
         raise InputError(
             f"{path}: trained without -s and -t, it does not say its languages; expected files of one pair in"
-            f" {data}, found {found}; use the folder that the model was trained on"
+            f" {data}, found {pairs}; use the folder that the model was trained on"
         )
     return names.pop().split("-")
 
 
 def _tags_of_stock_multilingual(options: dict, path) -> dict:
-    from fairseq_ext.data.language_tags import placement_of_fairseq_options
-
     if options.get("lang_tok_style") not in (None, "multilingual") or options.get(
         "lang_tok_replacing_bos_eos"
     ):

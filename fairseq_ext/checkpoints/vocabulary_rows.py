@@ -67,8 +67,8 @@ class NewRows:
                 raise InputError(f"{OPTION}: {origin!r} is no symbol of the checkpoint's dictionary")
         for symbol in self.named:
             if symbol not in new:
-                known = "the checkpoint's dictionary has it" if symbol in theirs else "dict.*.txt lacks it"
-                raise InputError(f"{OPTION} {symbol}={self.named[symbol]}: {symbol!r} is not new, {known}")
+                reason = "the checkpoint's dictionary has it" if symbol in theirs else "dict.*.txt lacks it"
+                raise InputError(f"{OPTION} {symbol}={self.named[symbol]}: {symbol!r} is not new, {reason}")
 
 
 @dataclass(frozen=True)

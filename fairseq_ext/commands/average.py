@@ -51,8 +51,10 @@ class ChoiceOptions:
                 )
             return choosing.Choice(_each_once(self.checkpoints))
         candidates = [choosing.Candidate.read(path) for path in choosing.checkpoints_in(self.checkpoints)]
-        found = choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
-        return choosing.Choice([one.path for one in found], found)
+        checkpoints = (
+            choosing.last(candidates, self.last) if self.last else choosing.best(candidates, self.best)
+        )
+        return choosing.Choice([checkpoint.path for checkpoint in checkpoints], checkpoints)
 
 
 def _each_once(paths: list[Path]) -> list[Path]:
@@ -75,8 +77,6 @@ class AverageJob:
 
 
 def main(job: AverageJob) -> None:
-    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
-
     choice = job.choice.chosen()
     paths = choice.paths
     if len(paths) < 2:
@@ -101,6 +101,10 @@ def average(choice, output: Path, stamp: Stamp) -> None:
     Raises:
         InputError: as `choosing.check_one_training` and `averaging.mean_of`.
     """
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     import torch
 
     from fairseq_ext.checkpoints import choosing

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from command_line.option_classes import positional, switch
+from data_prep.formats.package import single_checkpoint
+from fairseq_ext.checkpoints.tasks import languages_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +25,6 @@ class DescribeJob:
 
 
 def main(job: DescribeJob) -> None:
-    from data_prep.formats.package import single_checkpoint
-
     record = described(single_checkpoint(job.checkpoint))
     print(json.dumps(record, indent=2, ensure_ascii=False) if job.json else as_text(record))
 
@@ -35,7 +35,10 @@ def described(path: Path) -> dict:
     Raises:
         InputError: as `read_checkpoint`; its options or its state make no sense.
     """
-    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     from fairseq_ext.axes.record import AXES
     from fairseq_ext.axes.record import describe as describe_system
     from fairseq_ext.checkpoints import origin
@@ -43,7 +46,6 @@ def described(path: Path) -> dict:
     from fairseq_ext.checkpoints.changed_options import changed_options, name_in
     from fairseq_ext.checkpoints.parameters import count_parameters
     from fairseq_ext.checkpoints.reading import as_one_line, read_checkpoint
-    from fairseq_ext.checkpoints.tasks import languages_of
     from fairseq_ext.provenance import describe_checkpoint
 
     state = read_checkpoint(path)
@@ -110,11 +112,11 @@ def _fields(fields: dict[str, Any]) -> str:
 
 
 def _aligned(rows: list[tuple[str, Any]]) -> list[str]:
-    known = [(name, value) for name, value in rows if value is not None and value != ""]
-    width = max((len(name) for name, _ in known), default=0)
-    return [f"{name:<{width}}  {_one_line(value)}" for name, value in known]
+    filled = [(name, value) for name, value in rows if value is not None and value != ""]
+    width = max((len(name) for name, _ in filled), default=0)
+    return [f"{name:<{width}}  {_one_line(value)}" for name, value in filled]
 
 
 def _one_line(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

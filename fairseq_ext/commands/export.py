@@ -14,10 +14,10 @@ written. What the other library cannot express is refused with the reason.
 """
 
 import dataclasses
-import importlib.util
+import importlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from command_line import options
@@ -124,15 +124,17 @@ def export(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; results differ.
     """
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
+    from fairseq_ext.set_up import set_up_process
 
-    FORMATS[job.to].export(job, folder)
+    set_up_process()
+    formats = importlib.import_module(f"fairseq_ext.export.{FORMATS[job.to].module}")
+    getattr(formats, f"to_{job.to.replace('-', '_')}")(job, folder)
 
 
 def move_into(folder: Path, output: Path) -> list[Path]:
     """Move all files to the same places below `output`."""
     written, mode = [], (folder / "README.md").stat().st_mode
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         target = output / path.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, target)
@@ -141,48 +143,18 @@ def move_into(folder: Path, output: Path) -> list[Path]:
     return written
 
 
-def _sentence_transformers(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.encoder_formats import to_sentence_transformers
-
-    to_sentence_transformers(job, folder)
-
-
-def _transformers(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.translation_formats import to_transformers
-
-    to_transformers(job, folder)
-
-
-def _onnx(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.encoder_formats import to_onnx
-
-    to_onnx(job, folder)
-
-
-def _fairseq(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.translation_formats import to_fairseq
-
-    to_fairseq(job, folder)
-
-
-def _ctranslate2(job: ExportJob, folder: Path) -> None:
-    from fairseq_ext.export.translation_formats import to_ctranslate2
-
-    to_ctranslate2(job, folder)
-
-
 @dataclass(frozen=True)
 class Format:
     """A format of folders.
 
     Attributes:
-        export: writes the files of a job into a folder, and compares.
+        module: of `fairseq_ext.export`, whose function `to_NAME` writes the files of a job into a folder.
         extra: of our installation, with the libraries.
         libraries: that must be installed.
         precisions: that it has, the default first.
     """
 
-    export: Callable[[ExportJob, Path], None]
+    module: str
     extra: str
     libraries: tuple[str, ...]
     precisions: tuple[str, ...] = ("float32",)
@@ -190,22 +162,23 @@ class Format:
     def check(self, name: str, precision: str) -> None:
         """Refuse what is not installed, and a precision that the format lacks."""
         for library in self.libraries:
-            if importlib.util.find_spec(library) is None:
+            if find_spec(library) is None:
                 raise InputError(f"--to {name}: {library} is not installed: pip install '.[{self.extra}]'")
         if precision not in self.precisions:
             others = " and ".join(
                 f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
             )
-            known = ", ".join(self.precisions)
-            raise InputError(f"--precision {precision}: of {others}; --to {name} has {known}")
+            precisions = ", ".join(self.precisions)
+            raise InputError(f"--precision {precision}: needs {others}; --to {name} has {precisions}")
 
 
+ENCODERS, TRANSLATION = "encoder_formats", "translation_formats"
 FORMATS = {
-    "fairseq": Format(_fairseq, "", ()),
-    "sentence-transformers": Format(_sentence_transformers, "embed", ("sentence_transformers",)),
-    "transformers": Format(_transformers, "embed", ("transformers",)),
-    "onnx": Format(_onnx, "embed,onnx", ("onnx", "onnxruntime", "transformers"), ("float32", "int8")),
+    "fairseq": Format(TRANSLATION, "", ()),
+    "sentence-transformers": Format(ENCODERS, "embed", ("sentence_transformers",)),
+    "transformers": Format(TRANSLATION, "embed", ("transformers",)),
+    "onnx": Format(ENCODERS, "embed,onnx", ("onnx", "onnxruntime", "transformers"), ("float32", "int8")),
     "ctranslate2": Format(
-        _ctranslate2, "ctranslate2", ("ctranslate2",), ("float32", "int8", "int16", "float16", "bfloat16")
+        TRANSLATION, "ctranslate2", ("ctranslate2",), ("float32", "int8", "int16", "float16", "bfloat16")
     ),
 }

@@ -4,6 +4,7 @@ Recipes with `--finished-only` ask before they evaluate.
 """
 
 from command_line import options
+from fairseq_ext.training_record import have_ended
 
 
 def add_arguments(parser) -> None:
@@ -13,7 +14,5 @@ def add_arguments(parser) -> None:
 
 
 def main(args) -> None:
-    from fairseq_ext.training_record import have_ended
-
     for folder in have_ended(args.folder):
         print(folder.name)

@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from fairseq.data import Dictionary
+from fairseq.models.bart.model import BARTModel, mbart_large_architecture
 from torch import Tensor
 
 from command_line.errors import InputError
@@ -16,9 +18,6 @@ TOLERANCE = 1e-4  # of the largest logit: float32 is summed in another order
 
 def fairseqs_mbart(weights: dict[str, Tensor], options: Namespace, vocabulary: MbartVocabulary):
     """fairseq's own model with all rows; `options` as of `fairseq_ext.checkpoints.mbart.shape_of`."""
-    from fairseq.data import Dictionary
-    from fairseq.models.bart.model import BARTModel, mbart_large_architecture
-
     dictionary = Dictionary()
     tags = [f"[{language}]" for language in vocabulary.languages]
     for symbol in [*vocabulary.symbols, *tags, "<mask>"]:
@@ -61,13 +60,13 @@ def check_outputs(original, model, rows: Tensor, samples: Iterator[dict], path: 
     tokens = 0
     for sample in samples:
         inputs = sample["net_input"]
-        found = model(**inputs)[0]
+        outputs = model(**inputs)[0]
         renamed: dict[str, Tensor | Sequence[int]] = dict(inputs)
         for name in ("src_tokens", "prev_output_tokens"):
             renamed[name] = rows[inputs[name]]
         expected = original(**renamed)[0][..., rows]
         real = inputs["prev_output_tokens"].ne(model.decoder.padding_idx)
-        difference = (found - expected)[real].abs().max() / expected[real].abs().max()
+        difference = (outputs - expected)[real].abs().max() / expected[real].abs().max()
         if not difference <= TOLERANCE:
             raise InputError(
                 f"{path}: trimmed, its outputs differ from those of fairseq's mbart_large by"

@@ -6,6 +6,7 @@ checkpoints, or of a training's folder with `--last` or `--best`, it holds the m
 all of them, whose probabilities are averaged at every step of a search (`--combine ensemble`).
 """
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from command_line.outputs import atomic_path, checksum, copy_file
 from data_prep.formats.dictionary import dictionary_path, languages_with_dictionary
 from data_prep.formats.package import NAME
 from data_prep.formats.preparation import FILE_NAME, Preparation
+from data_prep.formats.sentences import is_sentence_file
+from data_prep.step_folder import StepFolder
 from data_prep.subword_models import MODEL_FILES
+from fairseq_ext.checkpoints.tasks import with_languages
 from fairseq_ext.commands.average import ChoiceOptions
 
 AVERAGE, ENSEMBLE = "average", "ensemble"
@@ -43,9 +47,9 @@ class PackageJob:
 
 
 def main(job: PackageJob) -> None:
-    import fairseq_ext.plug_ins  # noqa: F401 (registers what the options name)
-    from data_prep.step_folder import StepFolder
+    from fairseq_ext.set_up import set_up_process
 
+    set_up_process()
     checkpoints = job.choice.chosen().paths
     check_combination(job.combine, checkpoints)
     preparation = Preparation.load(job.data)
@@ -112,20 +116,18 @@ def files_of_data(job: PackageJob, preparation: Preparation) -> list[str]:
     names = [dictionary_path(job.data, language).name for language in languages]
     names += [model] if (model := preparation.subword["model"]) else []
     for name in job.sets:
-        found = sorted(
+        files = sorted(
             path.name for ending in ("idx", "bin") for path in job.data.glob(f"{name}.*-*.*.{ending}")
         )
-        if not found:
+        if not files:
             raise InputError(f"--sets {name}: no such set of pairs in {job.data}")
-        names += found
+        names += files
         names += sorted(f"text/{path.name}" for path in job.data.glob(f"text/{name}.*"))
     return names
 
 
 def of_sets(preparation: Preparation, sets: list[str], folder: Path) -> Preparation:
     """The record of a folder with some sets of another one."""
-    import dataclasses
-
     return dataclasses.replace(
         preparation,
         folder=folder,
@@ -163,7 +165,6 @@ def write_models(job: PackageJob, checkpoints: list[Path], outputs: list[Path]) 
 
     from fairseq_ext.checkpoints.averaging import for_inference, mean_of
     from fairseq_ext.checkpoints.reading import read_state
-    from fairseq_ext.checkpoints.tasks import with_languages
     from fairseq_ext.inference import load_for_inference
 
     for number, output in enumerate(outputs):
@@ -178,8 +179,6 @@ def write_models(job: PackageJob, checkpoints: list[Path], outputs: list[Path]) 
 
 
 def is_package_file(path: Path) -> bool:
-    from data_prep.formats.sentences import is_sentence_file
-
     return (
         is_sentence_file(path)
         or (path.name.startswith("model") and path.suffix == ".pt")

@@ -1,65 +1,203 @@
-"""What trainings will take: updates, words, arithmetic and hours, of each system and in all.
+"""What trainings will take: updates, words, operations and hours, of each system and in all; nothing is run.
 
-Reads the notes of `pilot`. Words are subwords of targets. Arithmetic is 6 floating-point operations per
-parameter and word (Kaplan et al., 2020, 2.1: two forward, four backward), as if sources were as long as
-targets; losses that run the encoder twice take more. Hours are those of one training after the other, as
-fast as the pilot was; validation and saving are not in them.
+Reads the commands of a recipe, as `dry-run` does. Words are subwords of targets; those of sentence encoders
+are of both sides. If the binarized data are there, sentences are as long as theirs, and an epoch has their
+number. If not, a sentence has `--words-per-sentence`, and an epoch has `--sentence-pairs`. Batches of
+`--max-tokens` are taken as full.
+
+Operations are 6 floating-point operations per parameter and word (Kaplan et al., 2020, 2.1: two forward, four
+backward), as if sources were as long as targets. Losses that run the encoder twice take more. Hours are those
+of one training after the other. Validation and saving are not in them.
 """
 
+import re
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from command_line import options
+from command_line.option_classes import option
+from fairseq_ext.commands.dry_run import commands, training
+from fairseq_ext.training_record import parse_options
 
 OPERATIONS = 6  # floating-point operations per parameter and word
+_SUBWORDS = ("python", "-m", "data_prep", "subword")
+_READ = {"pretrained_checkpoint", "pretrained_dictionary", "teacher_checkpoint"}  # by a model that is built
+_SIZES = ("--merges", "--vocabulary-size")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("pilots", type=options.path, metavar="DIR", help="folder of the notes of `pilot`")
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A machine, and text that is not prepared yet."""
+
+    flops: float = option(
+        "floating-point operations that the devices of a training do in a second",
+        required=True,
+        type=options.number(0, 1e21, above=True),
+    )
+    sentence_pairs: int | None = option("of the text of training", type=options.positive)
+    words_per_sentence: int = option("subwords of a sentence", 30)
 
 
-def main(args) -> None:
-    from command_line.errors import InputError
-    from command_line.records import read_record
-    from fairseq_ext.commands.pilot import RECORD
+@dataclass
+class Estimate:
+    """What the trainings of a system take.
 
-    paths = sorted(Path(args.pilots).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-    if not paths:
-        raise InputError(f"{args.pilots}: no notes of `pilot` in this folder")
-    print("\n".join(table([read_record(path, RECORD) for path in paths])))
+    Attributes:
+        parameters, updates: None if unknown.
+        words: of an update.
+        unknown: why a number is not known.
+    """
+
+    trainings: int
+    parameters: int | None
+    updates: int | None
+    words: float
+    stops_early: bool
+    unknown: str = ""
 
 
-def table(records: list[dict]) -> list[str]:
+def main(plan: Plan) -> None:
+    estimates: dict[str, Estimate] = {}
+    vocabulary = 0
+    for words in commands(sys.stdin):
+        if run := training(words):
+            name = re.sub(r"-seed\d+$", "", run.output.name)
+            if name in estimates:
+                estimates[name].trainings += 1
+            else:
+                estimates[name] = _estimate(run, vocabulary, plan)
+        elif tuple(words[:4]) == _SUBWORDS:
+            vocabulary = _vocabulary(words) or vocabulary
+    print("\n".join(table(estimates, plan.flops)))
+
+
+def _vocabulary(words: list[str]) -> int:
+    """Entries of the subword model that a command makes, as far as its options say it."""
+    given = parse_options(words)
+    return sum(int(given[name]) for name in _SIZES if given.get(name, "").isdigit())
+
+
+def _estimate(run, vocabulary: int, plan: Plan) -> Estimate:
+    """What one training takes."""
+    from fairseq import options as fairseq_options
+
+    import fairseq_ext.plug_ins  # noqa: F401  # registers tasks, models and criterions
+
+    parser = fairseq_options.get_training_parser(default_task="multilingual_nmt")
+    training = fairseq_options.parse_args_and_arch(parser, input_args=run.words[1:])
+    words, updates_per_epoch = _sizes(training, run.data, plan)
+    ends = [training.max_update] if training.max_update else []
+    unknown = ""
+    if training.max_epoch and updates_per_epoch is not None:
+        ends.append(training.max_epoch * updates_per_epoch)
+    if not ends:
+        unknown = "no end: give --max-update or --max-epoch"
+        if training.max_epoch:
+            unknown = f"{run.data}: not prepared yet; run --stages prepare, or set TRAINING_PAIRS"
+    parameters = _parameters(training, run.data, vocabulary)
+    if parameters is None:
+        unknown = unknown or "size of the model unknown: its encoder or its subwords are not there yet"
+    return Estimate(1, parameters, min(ends, default=None), words, training.patience > 0, unknown)
+
+
+def _sizes(training, data: Path, plan: Plan) -> tuple[float, int | None]:
+    """Words of an update, and updates of an epoch, if the number of pairs of sentences is known."""
+    batches = training.batches_per_update or 1
+    encodes_both = training.task == "sentence_embedding"
+    sides = 2 if encodes_both else 1
+    pairs, words = _counted(data, training.train_subset)
+    length = words / pairs if pairs else plan.words_per_sentence
+    pairs = pairs or plan.sentence_pairs
+    if pairs is not None and getattr(training, "pair_budget", None):
+        pairs = min(pairs, training.pair_budget)
+    directions = 1 if encodes_both else _directions(training)
+    per_update = batches * (training.batch_size or training.max_tokens / length)
+    updates = None if pairs is None else max(1, round(pairs * directions / per_update))
+    return per_update * length * sides, updates
+
+
+def _directions(training) -> float:
+    """How often a training reads each pair of sentences in an epoch."""
+    given = (getattr(training, "lang_pairs", None) or "").split(",")
+    return len(given) / len({frozenset(pair.split("-")) for pair in given})
+
+
+def _counted(data: Path, split: str) -> tuple[int, float]:
+    """Pairs of sentences of binarized text, and the mean of their words over both sides; 0 without text."""
+    from fairseq.data.indexed_dataset import MMapIndexedDataset
+
+    sentences = words = 0
+    for path in sorted(data.glob(f"{split}.*-*.*.idx")):
+        index = MMapIndexedDataset.Index(str(path))  # its sizes are memory of it
+        sentences += len(index.sizes)
+        words += int(index.sizes.sum())
+    return sentences // 2, words / 2
+
+
+def _parameters(training, data: Path, vocabulary: int) -> int | None:
+    """Parameters of the model, which is built without memory; None if its size is unknown.
+
+    Args:
+        vocabulary: entries of the dictionary, if the data are not there.
+    """
+    import torch
+    from fairseq import tasks
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+    encoder = getattr(training, "pretrained_encoder", None)
+    is_there = any(data.glob("dict.*.txt"))
+    if encoder and not Path(encoder).is_dir():
+        return None
+    if not is_there and not vocabulary:
+        return None
+    vars(training).update(dict.fromkeys(vars(training).keys() & _READ))
+    with TemporaryDirectory() as folder:
+        if not is_there:
+            _write_dictionaries(Path(folder), training, vocabulary)
+            training.data = folder
+        cfg = convert_namespace_to_omegaconf(training)
+        with torch.device("meta"):
+            model = tasks.setup_task(cfg.task).build_model(cfg.model)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _write_dictionaries(folder: Path, training, vocabulary: int) -> None:
+    """A dictionary of so many entries for every language of a training."""
+    text = "".join(f"{number} 1\n" for number in range(vocabulary))
+    pairs = getattr(training, "lang_pairs", None) or getattr(training, "pairs", None) or ""
+    tasks = getattr(training, "pretraining_tasks", None) or ""
+    languages = {language for pair in pairs.split(",") if pair for language in pair.split("-")}
+    languages |= {part.partition("=")[0] for part in tasks.split(",") if part}
+    for language in languages:
+        (folder / f"dict.{language}.txt").write_text(text)
+
+
+def table(estimates: dict[str, Estimate], flops: float) -> list[str]:
     """The lines: a system with all its seeds in each, then all."""
-    width = max(len("in all"), *(len(record["name"]) for record in records))
-    head = f"{'':<{width}}{'trainings':>11}{'updates':>12}{'words':>10}{'operations':>12}{'hours':>10}"
-    lines, total = [head], [0, 0, 0.0, 0.0, 0.0]
-    for record in records:
-        name, trainings = f"{record['name']:<{width}}", record["trainings"]
-        if record["missing"]:
+    width = max(map(len, ("in all", *estimates)))
+    lines = [f"{'':<{width}}{'trainings':>11}{'updates':>12}{'words':>10}{'operations':>12}{'hours':>10}"]
+    total = [0, 0, 0.0, 0.0, 0.0]
+    for name, estimate in estimates.items():
+        if estimate.updates is None:
+            lines.append(f"{name:<{width}}{estimate.trainings:>11}  {estimate.unknown}")
+            continue
+        updates = estimate.trainings * estimate.updates
+        words = updates * estimate.words
+        if estimate.parameters is None:
             lines.append(
-                f"{name}{trainings:>11}  {record['missing']}: not prepared yet; run --stages prepare"
+                f"{name:<{width}}{estimate.trainings:>11}{updates:>12,}{words:>10.2g}  {estimate.unknown}"
             )
             continue
-        row = [trainings, *_amounts(record["rate"], trainings)]
-        if row[1] is None:
-            lines.append(f"{name}{trainings:>11}  no end: give --max-update or --max-epoch")
-            continue
+        operations = OPERATIONS * estimate.parameters * words
+        row = [estimate.trainings, updates, words, operations, operations / flops / 3600]
         total = [sum(pair) for pair in zip(total, row, strict=True)]
-        early = "  at most: it stops early" if record["rate"]["stops_early"] else ""
-        lines.append(name + _shown(row) + early)
+        early = "  at most: it stops early" if estimate.stops_early else ""
+        lines.append(f"{name:<{width}}" + _shown(row) + early)
     return [*lines, f"{'in all':<{width}}" + _shown(total)]
-
-
-def _amounts(rate: dict, trainings: int) -> tuple:
-    """Updates, words, floating-point operations, hours of all trainings of a system."""
-    if rate["updates"] is None:
-        return None, None, None, None
-    updates = rate["updates"] * trainings
-    words = updates * rate["words_per_update"]
-    operations = OPERATIONS * rate["parameters"] * words
-    return updates, words, operations, updates * rate["seconds_per_update"] / 3600
 
 
 def _shown(row: list) -> str:
     trainings, updates, words, operations, hours = row
-    return f"{trainings:>11}{updates:>12,}{words:>10.2g}{operations:>12.2g}{hours:>10,.2f}"
+    return f"{trainings:>11}{updates:>12,}{words:>10.2g}{operations:>12.2g}{hours:>10,.3g}"

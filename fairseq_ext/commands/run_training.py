@@ -18,22 +18,14 @@ from pathlib import Path
 from command_line import options
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, positional
-from command_line.options import OptionType, is_one_line, require
-from fairseq_ext.commands.precision import OPTIONS, note_given
+from fairseq_ext.commands.on_device import note_given
+from fairseq_ext.launching import WORD, Launch
+from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
 
-LONGEST_WORD = 4000  # characters; a list of directions is one word
 LONGEST_LINE = 150  # characters of a line of the log that are shown
 _POLLING = 0.1  # seconds
 _REPORT = re.compile(r".*\| INFO \| (?:train_inner|valid) \| (.*)|.*?(error: .*)")
 _TRAINER = "fairseq-train"
-
-
-def _word(text: str) -> str:
-    require(0 < len(text) <= LONGEST_WORD and is_one_line(text))
-    return text
-
-
-WORD = OptionType(f"a word of 1 to {LONGEST_WORD} characters on one line", _word)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,23 +36,22 @@ class TrainingRun:
         "folder of the training", required=True, type=options.output_folder, metavar="FOLDER"
     )
     data: Path = option("binarized folder that it reads", required=True)
-    precision: str = option(
-        "that the command trains in; a training keeps the precision of its first start",
-        "auto",
-        choices=("auto", *OPTIONS),
-    )
+    launch: Launch
     force: bool = force_switch("remove what is there and train again")
     words: list[str] = positional(
-        f"of the command, after --: a launcher, {_TRAINER}, and its options",
+        f"of the command, after --: {_TRAINER} and its options",
         nargs="*",
         type=WORD,
         metavar="WORD",
     )
 
+    @property
+    def command(self) -> list[str]:
+        """The command as it is started."""
+        return self.launch.command(self.output, self.words)
+
 
 def main(run: TrainingRun) -> None:
-    from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
-
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
     record = TrainingRecord(run.output, run.data, run.words[run.words.index(_TRAINER) + 1 :])
@@ -69,11 +60,13 @@ def main(run: TrainingRun) -> None:
     if not record.begin():
         _say(f"== {run.output}: trained, skipped")
         return
-    if run.precision != "auto":
-        note_given(run.output, run.precision)
+    if run.launch.precision != "auto":
+        note_given(run.output, run.launch.precision)
+    if idle := run.launch.idle(run.words):
+        _say(f"== {run.output}: {idle}")
     log = run.output / LOG
     _say(f"== {run.output}: training, log in {LOG}")
-    status = _run(run.words, log)
+    status = _run(run.command, log)
     if status:
         _show_end(log)
         raise InputError(f"{run.output}: training failed with status {status}, see {log}")

@@ -19,6 +19,8 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option
 from command_line.outputs import atomic_path
+from data_prep.formats.dictionary import read_symbols
+from data_prep.formats.preparation import Preparation
 from fairseq_ext.commands.average import checkpoint_file
 
 MODEL, DICTIONARY = "model.pt", "dict.txt"
@@ -50,8 +52,6 @@ class TrimJob:
 
 
 def main(job: TrimJob) -> None:
-    from data_prep.formats.preparation import Preparation
-
     preparation = Preparation.load(job.data)
     languages = job.langs or preparation.languages
     for language in languages:
@@ -87,10 +87,12 @@ def main(job: TrimJob) -> None:
 
 def trim(job: TrimJob, languages: list[str], given: dict[str, str], pairs: list[str]) -> None:
     """Write the checkpoint; outputs are compared on `pairs`."""
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     import torch
 
-    import fairseq_ext.plug_ins  # noqa: F401 (registers task and model)
-    from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints import mbart, origin
     from fairseq_ext.checkpoints.reading import EMBEDDINGS, as_one_line, read_weights
     from fairseq_ext.commands.mbart_comparison import batches, check_outputs, fairseqs_mbart
@@ -124,7 +126,6 @@ def trim(job: TrimJob, languages: list[str], given: dict[str, str], pairs: list[
 
 def vocabulary_of(job: TrimJob, embeddings: int):
     """mBART's vocabulary; refused if its checkpoint has another number of embeddings."""
-    from data_prep.formats.dictionary import read_symbols
     from fairseq_ext.checkpoints.mbart import LANGUAGES, MbartVocabulary
 
     path = job.pretrained / DICTIONARY

@@ -13,7 +13,8 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.option_classes import force_switch, option
 from command_line.outputs import atomic_path, checksum
-from data_prep.formats.dictionary import DUMMY
+from data_prep.formats.dictionary import DUMMY, dictionary_fingerprint, load_shared_dictionary
+from data_prep.formats.preparation import Preparation
 from fairseq_ext.commands.average import checkpoint_file
 
 
@@ -29,8 +30,6 @@ class TrimVocabularyJob:
 
 
 def main(job: TrimVocabularyJob) -> None:
-    from data_prep.formats.preparation import Preparation
-
     folders = [Preparation.load(folder) for folder in (job.data, job.trimmed)]
     check_subwords(*folders)
     settings = {"dictionaries": [preparation.dictionary_sha256 for preparation in folders]}
@@ -51,8 +50,11 @@ def check_subwords(data, trimmed) -> None:
         data, trimmed: their `Preparation`s.
     """
     models = [
-        (one.subword["type"], one.subword["model"] and checksum(one.folder / one.subword["model"]))
-        for one in (data, trimmed)
+        (
+            preparation.subword["type"],
+            preparation.subword["model"] and checksum(preparation.folder / preparation.subword["model"]),
+        )
+        for preparation in (data, trimmed)
     ]
     if models[0] != models[1]:
         raise InputError(
@@ -70,10 +72,12 @@ def trim(job: TrimVocabularyJob, languages: list[str]) -> tuple[int, int]:
     Raises:
         InputError: as `load_for_inference`, or a symbol is new to the model.
     """
+    from fairseq_ext.set_up import set_up_process
+
+    set_up_process()
+
     import torch
 
-    import fairseq_ext.plug_ins  # noqa: F401 (reads checkpoints safely)
-    from data_prep.formats.dictionary import dictionary_fingerprint, load_shared_dictionary
     from fairseq_ext.checkpoints.reading import EMBEDDINGS, read_weights
     from fairseq_ext.inference import load_for_inference
 

@@ -12,6 +12,7 @@ from command_line.errors import InputError
 from fairseq_ext.criterions.fused_label_smoothed_cross_entropy import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss
+from fairseq_ext.options import option
 
 TRANSLATION = "translation"
 TRANSLATION_LOG = "nmt_loss"  # how that loss alone is logged beside others; `loss` is the sum of all
@@ -19,12 +20,9 @@ TRANSLATION_LOG = "nmt_loss"  # how that loss alone is logged beside others; `lo
 
 @dataclasses.dataclass
 class _OptionsOfTranslation(LabelSmoothedCrossEntropyCriterionConfig):
-    translation_weight: float = dataclasses.field(
-        default=1.0, metadata={"help": "of the translation loss among other losses"}
-    )
-    fused_vocabulary_loss: bool = dataclasses.field(
-        default=False,
-        metadata={"help": "translation loss as in --criterion fused_label_smoothed_cross_entropy"},
+    translation_weight: float = option("of the translation loss among other losses", 1.0)
+    fused_vocabulary_loss: bool = option(
+        "translation loss as in --criterion fused_label_smoothed_cross_entropy", False
     )
 
 
@@ -51,16 +49,13 @@ OptionsOfLosses = dataclasses.make_dataclass(
 
 @dataclasses.dataclass
 class WeightedLossesConfig(OptionsOfLosses):
-    losses: str = dataclasses.field(
-        default=TRANSLATION,
-        metadata={"help": f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}"},
+    losses: str = option(
+        f"what is learned, comma-separated, of: {', '.join([TRANSLATION, *LOSSES])}", TRANSLATION
     )
-    cached_gradients: int = dataclasses.field(
-        default=0,
-        metadata={
-            "help": "batches larger than the memory: the encoder holds the activations of this many sentence "
-            "pairs at a time, and computes them twice (GradCache, Gao et al. 2021; default: of all)"
-        },
+    cached_gradients: int = option(
+        "batches larger than the memory: the encoder holds the activations of this many sentence "
+        "pairs at a time, and computes them twice (GradCache, Gao et al. 2021; default: of all)",
+        0,
     )
 
 
@@ -70,13 +65,13 @@ def names_of_losses(cfg) -> list[str]:
     Raises:
         InputError: nothing, no such loss, or one that occurs twice.
     """
-    known = [TRANSLATION, *LOSSES]
+    registered = [TRANSLATION, *LOSSES]
     names = [name.strip() for name in (cfg.losses or "").split(",") if name.strip()]
     if not names:
-        raise InputError(f"--losses: names none; expected some of {', '.join(known)}")
+        raise InputError(f"--losses: names none; expected some of {', '.join(registered)}")
     for name in names:
-        if name not in known:
-            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(known)}")
+        if name not in registered:
+            raise InputError(f"--losses {cfg.losses}: no loss {name!r}; expected {', '.join(registered)}")
         if names.count(name) > 1:
             raise InputError(f"--losses {cfg.losses}: {name!r} occurs twice")
     return names
@@ -111,7 +106,7 @@ def build_losses(cfg, names: list[str], sizes: ModelSizes | None) -> dict[str, W
         if LOSSES[name].needs_decoder and not sizes.has_decoder:
             raise InputError(f"--losses {name}: needs a model with a decoder")
         if LOSSES[name].needs_sentence_encoder and sizes.pooled_width is None:
-            raise InputError(f"--losses {name}: is of sentence encoders; expected --task sentence_embedding")
+            raise InputError(f"--losses {name}: needs a sentence encoder; expected --task sentence_embedding")
         given = {
             option.name: getattr(cfg, f"{name}_{option.name}")
             for option in dataclasses.fields(LOSSES[name].Options)
@@ -164,7 +159,12 @@ def build_translation(cfg, task) -> FairseqCriterion:
     """
     sizes = getattr(task, "model_sizes", None)
     if sizes is not None and not sizes.has_decoder:
-        raise InputError(f"--losses {TRANSLATION}: needs a model with a decoder")
+        default = ", the default" if cfg.losses == TRANSLATION else ""
+        others = ", ".join(name for name, loss in LOSSES.items() if not loss.needs_decoder)
+        raise InputError(
+            f"--losses {TRANSLATION}{default}: needs a model with a decoder; an encoder alone learns by some"
+            f" of {others}"
+        )
     if not cfg.translation_weight >= 0:
         raise InputError(f"--translation-weight {cfg.translation_weight}: expected a number, 0 or above")
     fused = cfg.fused_vocabulary_loss

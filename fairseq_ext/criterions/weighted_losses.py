@@ -36,6 +36,7 @@ from fairseq_ext.modules.cached_gradients import slices_of, vectors_in_slices
 from fairseq_ext.modules.dropout import set_dropout
 
 logger = logging.getLogger(__name__)
+UNEQUAL = 1_000  # a loss that is so many times another one leaves it without a say
 LANGUAGES = {"source_languages", "target_languages"}  # batch fields: numbers of languages
 
 
@@ -125,7 +126,9 @@ class WeightedLosses(FairseqCriterion):
         dropouts = [loss.model_dropout for loss in losses.values() if loss.model_dropout is not None]
         self.model_dropout = dropouts[0] if dropouts else None
         self.restored: set[str] = set()  # losses that have parameters of a checkpoint
+        self.are_compared = False  # the sizes of the losses, in the first batch of training
         self.unused_options: list[str] = []  # that losses which are not trained were given
+        self.validated: ModelOutputs | None = None  # of the last batch of validation, if nothing was hidden
 
     @classmethod
     def build_criterion(cls, cfg, task):
@@ -163,24 +166,44 @@ class WeightedLosses(FairseqCriterion):
     def forward(self, model, sample, reduce=True):
         if not reduce and self.translation is None:
             raise InputError(f"--losses {','.join(self.losses)}: losses per token are those of {TRANSLATION}")
+        self.validated = None
         if not reduce or self.is_translation_loss:
             return self.translation(model, sample, reduce)
         if self.model_dropout is not None:
             set_dropout(model, self.model_dropout)
-        seen_by_model = sample
+        batch = seen_by_model = sample
         for weighted in self.losses.values():
             seen_by_model = weighted.model_batch(seen_by_model)
         sample = {**seen_by_model, **sample}
         compute = self._compute_in_slices if self.cached_gradients else self._compute
         outputs, loss, sample_size, log = compute(model, seen_by_model)
+        if not self.training and seen_by_model is batch:
+            self.validated = outputs
         outputs.token_embeddings, outputs.encoder = model.encoder.embed_tokens.weight, model.encoder
         outputs.pairs_at_once = self.cached_gradients
+        terms = {TRANSLATION: loss} if self.translation else {}
         for name, weighted in self.losses.items():
             term = weighted(self._seen_by(weighted, model, sample, outputs), sample)
-            loss = loss + term.loss
+            loss, terms[name] = loss + term.loss, term.loss
             log[f"{name}:sum"], log[f"{name}:count"] = term.value, term.count
         log["loss"] = loss.data
+        if self.training and not self.are_compared:
+            self._compare(terms)
         return loss, sample_size, log
+
+    def _compare(self, terms: dict[str, torch.Tensor]) -> None:
+        """Warn once if a weighted loss is so much larger than another one that this is not learned."""
+        self.are_compared = True
+        sizes = {name: abs(float(term.detach())) for name, term in terms.items()}
+        sizes = {name: size for name, size in sizes.items() if size}  # nothing to learn from in this batch
+        if not sizes:
+            return
+        largest, smallest = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
+        if sizes[largest] > UNEQUAL * sizes[smallest]:
+            logger.warning(
+                f"--losses: with its weight, {largest} is {sizes[largest] / sizes[smallest]:,.0f} times"
+                f" {smallest}, which so will hardly be learned; choose other weights"
+            )
 
     def _compute(self, model, sample):
         """What the model computes for a batch, and what `_call_model` returns."""
@@ -204,8 +227,8 @@ class WeightedLosses(FairseqCriterion):
         def encode(src_tokens, src_lengths, prev_output_tokens=None, **stored):
             return vectors_of(model.encoder(src_tokens, src_lengths, **stored))
 
-        def vectors(known, slices):
-            return {"sentence_vectors": torch.cat([*known, *vectors_in_slices(encode, slices)])}
+        def vectors(computed, slices):
+            return {"sentence_vectors": torch.cat([*computed, *vectors_in_slices(encode, slices)])}
 
         source = vectors([vectors_of(seen["source"])], others)
         mirror = None

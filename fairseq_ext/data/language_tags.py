@@ -141,8 +141,10 @@ class LanguageTags:
             InputError: the model has no tag for it; lists the languages that it has.
         """
         if language not in self._ids:
-            known = ", ".join(self.languages) or "none"
-            raise InputError(f"language {language!r}: the model has no tag for it; known languages: {known}")
+            languages = ", ".join(self.languages) or "none"
+            raise InputError(
+                f"language {language!r}: the model has no tag for it; known languages: {languages}"
+            )
         return self._ids[language]
 
     def announce_target(self) -> None:

@@ -85,7 +85,7 @@ def check_encoder(encoder) -> None:
             f"{OPTION}: {encoder.kind.label} pooling is no sum over tokens; expected --pooling sum or mean"
         )
     if len(encoder.left_out):
-        raise InputError(f"{OPTION}: of all tokens; leave --pooling-without-eos out")
+        raise InputError(f"{OPTION}: sums all tokens; leave --pooling-without-eos out")
 
 
 @torch.no_grad()
@@ -105,11 +105,11 @@ def check_sums(encoder, sides: Sequence) -> None:
         for line in _sample(side):
             tokens = side[line].long().unsqueeze(0).to(encoder.embed_tokens.weight.device)
             stored = torch.from_numpy(side.layer_sums(line))
-            found = encoder.sums_of_layers(tokens)[0].float().cpu()
-            if found.shape != stored.shape or (found - stored).norm() > tolerance * found.norm():
+            sums = encoder.sums_of_layers(tokens)[0].float().cpu()
+            if sums.shape != stored.shape or (sums - stored).norm() > tolerance * sums.norm():
                 raise InputError(
                     f"{OPTION}: stored sums are not those of this encoder ({stored.shape[0]} layers of width"
-                    f" {stored.shape[1]}, here {found.shape[0]} of {found.shape[1]}); run"
+                    f" {stored.shape[1]}, here {sums.shape[0]} of {sums.shape[1]}); run"
                     f" `{STEP} {OPTION}` with the encoder that the training starts from"
                 )
 

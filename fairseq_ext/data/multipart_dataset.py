@@ -193,9 +193,9 @@ class MultipartDataset(FairseqDataset):
 
         batches = []
         for group in filter(len, groups):
-            found = batch(group, required_batch_size_multiple)
-            rest = group[sum(map(len, found)) :]  # fairseq drops the last ones if they are no whole multiple
-            batches += found + (batch(rest, 1) if len(rest) else [])
+            whole = batch(group, required_batch_size_multiple)
+            rest = group[sum(map(len, whole)) :]  # fairseq drops the last ones if they are no whole multiple
+            batches += whole + (batch(rest, 1) if len(rest) else [])
         return batches
 
     def collater(self, examples: list[dict]) -> dict:

@@ -121,10 +121,10 @@ def binarized_texts(folder, split: str, language: str) -> list[Path]:
         InputError: there is none, or a step that writes into the folder did not finish.
     """
     check_finished(folder)
-    found = prefixes(folder, split, language)
-    if not found:
+    texts = prefixes(folder, split, language)
+    if not texts:
         raise InputError(f"{folder}: no files {split}.….{language}.idx; was text of {language} binarized?")
-    return found
+    return texts
 
 
 def load_text(prefix: Path, language: str, task: str, mixture: dict[str, float], tags) -> MonolingualText:

@@ -87,8 +87,8 @@ class Teacher(abc.ABC):
         if state is None:
             return
         there, here = encoder_identity(state), self.state()
-        known = [field for field in here if not (field == "name" and here["weights"])]
-        if differing := [field for field in known if there.get(field) != here[field]]:
+        compared = [field for field in here if not (field == "name" and here["weights"])]
+        if differing := [field for field in compared if there.get(field) != here[field]]:
             raise InputError(
                 f"{OPTION}: the checkpoint learned from the teacher {encoder_title(there)}, here it is "
                 f"{encoder_title(here)}, with other {', '.join(differing)}; give that one, or begin anew with"

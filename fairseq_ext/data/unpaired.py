@@ -58,10 +58,10 @@ def load_sides(
 
 
 def _load_texts(folder, split: str, language: str, opened) -> JoinedSentences:
-    found = prefixes(folder, split, language)
-    if not found:
+    texts = prefixes(folder, split, language)
+    if not texts:
         raise InputError(f"{folder}/{split}.*.{language}.idx: no such file; expected text in {language}")
-    return JoinedSentences([opened(prefix) for prefix in found])
+    return JoinedSentences([opened(prefix) for prefix in texts])
 
 
 class ChosenSentences(Sequence):

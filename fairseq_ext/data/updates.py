@@ -144,9 +144,9 @@ class UpdateIterator(EpochBatchIterator):
         Raises:
             InputError: its passes are divided into another number of epochs.
         """
-        if (found := state.get(EPOCHS_OF_PASS, 1)) != self.epochs_of_pass:
+        if (epochs := state.get(EPOCHS_OF_PASS, 1)) != self.epochs_of_pass:
             raise InputError(
-                f"--virtual-epoch-updates: the checkpoint has {found} epochs in a pass over the data, here"
+                f"--virtual-epoch-updates: the checkpoint has {epochs} epochs in a pass over the data, here"
                 f" are {self.epochs_of_pass}; go on with the value of before, or with --reset-dataloader"
             )
         updates = state.get("iterations_in_epoch", 0) // self.steps

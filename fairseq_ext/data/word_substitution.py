@@ -32,7 +32,7 @@ class WordSubstitution:
         translations: word -> its translations, of any language.
         subwords: the model of the folder (`segment`).
         kind: its type.
-        known: units of the model's dictionary.
+        vocabulary: units of the model's dictionary.
 
     Raises:
         InputError: subwords of a type that spells no words.
@@ -44,12 +44,12 @@ class WordSubstitution:
         translations: Mapping[str, Sequence[str]],
         subwords,
         kind: str,
-        known: Container[str],
+        vocabulary: Container[str],
     ):
         if kind not in WORDS:
             raise InputError(f"--word-substitution: subwords of type {kind} spell no words")
         self.probability, self.translations = probability, translations
-        self.subwords, self.known = subwords, known
+        self.subwords, self.vocabulary = subwords, vocabulary
         self.words, self.text = WORDS[kind]
         self.units: dict[str, list[list[str]]] = {}  # of the translations of a word
 
@@ -62,17 +62,17 @@ class WordSubstitution:
         rng = np.random.default_rng(seed)
         words: Iterable[list[str]] = list(self.words(units))
         replaced, chosen = rng.random((2, len(words)))
-        found: list[str] = []
+        drawn: list[str] = []
         for word, draw, place in zip(words, replaced, chosen, strict=True):
             others = self._translations(self.text(word)) if draw < self.probability else []
-            found += others[int(place * len(others))] if others else word
-        return found
+            drawn += others[int(place * len(others))] if others else word
+        return drawn
 
     def _translations(self, word: str) -> list[list[str]]:
         if word not in self.units:
-            known = self.translations.get(word) or self.translations.get(word.lower())
-            if not known:  # most words of a large corpus, which memory has no room for
+            translations = self.translations.get(word) or self.translations.get(word.lower())
+            if not translations:  # most words of a large corpus, which memory has no room for
                 return []
-            split = (self.subwords.segment(other).split() for other in known)
-            self.units[word] = [units for units in split if all(unit in self.known for unit in units)]
+            split = (self.subwords.segment(other).split() for other in translations)
+            self.units[word] = [units for units in split if all(unit in self.vocabulary for unit in units)]
         return self.units[word]

@@ -23,6 +23,11 @@ class Affine:
         return cls(weight, bias)
 
     @classmethod
+    def of_block(cls, norm: nn.Module) -> "Affine | list[Affine]":
+        """The norm of a residual block, or its norms."""
+        return [cls.of(each) for each in norm] if isinstance(norm, nn.ModuleList) else cls.of(norm)
+
+    @classmethod
     def if_any(cls, module: nn.Module | None) -> "Affine | None":
         """None of a layer that is not there."""
         return None if module is None else cls.of(module)

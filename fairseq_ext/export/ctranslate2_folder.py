@@ -2,28 +2,34 @@
 
 It has any plain Transformer: PreNorm and PostNorm (also one on each side), with and without a final norm of
 the encoder, any number of heads on either side, learned and sinusoidal positions, every placement of tags.
-Tags and `</s>` are given by the caller, token by token (`README.md` in the folder).
+Tags and `</s>` are given by the caller, token by token (`README.md` in the folder). If the data was made of
+raw text by sentencepiece, `tokenizer.json` makes tokens of raw text.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from command_line.errors import InputError
+from data_prep.subword_models import WORD_BEGINNING
 from fairseq_ext.data.language_tags import LanguageTags
 from fairseq_ext.export.ctranslate2_model import ACTIVATIONS, specification
 from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, Limits, Source
 from fairseq_ext.export.encoder_graph import refusal
+from fairseq_ext.export.raw_text import raw_text_tokenizer
 from fairseq_ext.export.translation_graph import TranslationGraph
 from fairseq_ext.export.translation_parity import BEAM, LONGEST
 
 
-def write_folder(folder: Path, graph: TranslationGraph, loaded, path, precision: str = "float32") -> None:
-    """Write `model.bin`, the vocabulary and a README.
+def write_folder(
+    folder: Path, graph: TranslationGraph, loaded, path, data: Path, precision: str = "float32"
+) -> None:
+    """Write `model.bin`, the vocabulary, perhaps `tokenizer.json`, and a README.
 
     Args:
         folder: an empty one.
         loaded: the `LoadedModel` that the graph is of.
         path: the checkpoint, for messages.
+        data: the binarized folder of the training.
         precision: of the stored weights.
 
     Raises:
@@ -47,7 +53,12 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path, precision:
     except ValueError as error:
         raise InputError(f"{path}: CTranslate2 refuses it: {error}") from None
     spec.save(str(folder))
-    text = readme(loaded.task.tags, path, len(graph.decoder.positions) - 1)
+    tags, longest = loaded.task.tags, len(graph.decoder.positions) - 1
+    read = len(graph.encoder.positions) - len(tags.placement.encoder)
+    raw = raw_text_tokenizer(data, loaded, read, path)
+    if raw:
+        raw.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    text = readme_of_raw_text(tags, path, longest, read - 1) if raw else readme(tags, path, longest)
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
@@ -89,6 +100,51 @@ Languages: {", ".join(tags.languages)}. `python -m eval translate --engine ctran
 """
 
 
+def readme_of_raw_text(tags: LanguageTags, path, longest: int, read: int) -> str:
+    """How the folder translates raw text with the library and `tokenizers`.
+
+    Args:
+        longest: hypothesis of the model, in tokens.
+        read: tokens of a source sentence, without tags and `</s>`.
+    """
+    source, target = (*tags.languages, "src", "tgt")[:2]
+    placement = tags.placement
+    before, after = (
+        [f'f"__{{{side}}}__"' for side in sides] for sides in (placement.encoder, placement.source_ending)
+    )
+    sentence = ", ".join([*before, f"*line[:{read}]", '"</s>"', *after])
+    forced = placement.decoder or placement.starts_decoder
+    prefix = '        target_prefix=[[f"__{target}__"]] * len(lines),\n' if forced else ""
+    pieces = "one.hypotheses[0][1:]" if forced else "one.hypotheses[0]"
+    return f"""# {Path(path).name}, for CTranslate2
+
+Written by `python -m fairseq_ext export --to ctranslate2`. It translates raw text. Run this in the folder:
+
+```python
+import ctranslate2
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file("tokenizer.json")
+model = ctranslate2.Translator(".")
+
+
+def translate(lines, source, target):
+    pieces = [tokenizer.encode(line, add_special_tokens=False).tokens for line in lines]
+    found = model.translate_batch(
+        [[{sentence}] for line in pieces],
+{prefix}        beam_size=5,
+        max_decoding_length={min(longest, 200)},
+    )
+    return ["".join({pieces}).replace("{WORD_BEGINNING}", " ").strip() for one in found]
+
+
+print(translate(["A sentence.", "Another one."], "{source}", "{target}"))
+```
+
+Languages: {", ".join(tags.languages)}.
+"""
+
+
 def compared(
     folder: Path, symbols: Sequence[str], positions: int, precision: str = "float32"
 ) -> tuple[Callable, Callable]:
@@ -100,11 +156,11 @@ def compared(
     search = Ctranslate2Search(folder, symbols, precision)
 
     def sources(sentences):
-        return [Source(one.tokens, one.prefix, one.start) for one in sentences]
+        return [Source(sentence.tokens, sentence.prefix, sentence.start) for sentence in sentences]
 
     def scores(sentences) -> list[float]:
-        log_p = search.log_p(sources(sentences), [one.hypothesis for one in sentences])
-        lengths = [len(one.prefix) + len(one.hypothesis) + 1 for one in sentences]
+        log_p = search.log_p(sources(sentences), [sentence.hypothesis for sentence in sentences])
+        lengths = [len(sentence.prefix) + len(sentence.hypothesis) + 1 for sentence in sentences]
         return [value / length for value, length in zip(log_p, lengths, strict=True)]
 
     def translate(sentences) -> list[list[int]]:

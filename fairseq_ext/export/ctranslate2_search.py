@@ -139,10 +139,10 @@ class Ctranslate2Search:
 
     def finish(self, pending: _Pending) -> list[list[Hypothesis]]:
         """Wait for a batch."""
-        limits, found, unfinished = pending.limits, [], []
+        limits, hypotheses, unfinished = pending.limits, [], []
         tags = [result.result() for result in pending.tags] if pending.tags else [None] * len(pending.sources)
         for row, (source, result, tag) in enumerate(
-            zip(pending.sources, (one.result() for one in pending.translations), tags, strict=True)
+            zip(pending.sources, (each.result() for each in pending.translations), tags, strict=True)
         ):
             of_tag = sum(tag.log_probs[: len(source.prefix)]) if tag else 0.0
             scored = []
@@ -153,11 +153,11 @@ class Ctranslate2Search:
                     scored.append((ids[:-1], self._normalized(source, ids[:-1], log_p, of_tag, limits)))
                 else:
                     unfinished.append((row, ids, of_tag))
-            found.append(scored)
-        self._add_unfinished(pending, unfinished, found)
-        return [sorted(one, key=lambda best: -best[1])[: limits.count] for one in found]
+            hypotheses.append(scored)
+        self._add_unfinished(pending, unfinished, hypotheses)
+        return [sorted(each, key=lambda best: -best[1])[: limits.count] for each in hypotheses]
 
-    def _add_unfinished(self, pending: _Pending, unfinished: list, found: list) -> None:
+    def _add_unfinished(self, pending: _Pending, unfinished: list, hypotheses: list) -> None:
         """Hypotheses of the maximal length, with `</s>`."""
         if not unfinished:
             return
@@ -165,7 +165,7 @@ class Ctranslate2Search:
         scores = self._score(sources, [ids for _, ids, _ in unfinished])
         for (row, ids, of_tag), source, result in zip(unfinished, sources, scores, strict=True):
             log_p = sum(result.log_probs[len(source.prefix) :])
-            found[row].append((ids, self._normalized(source, ids, log_p, of_tag, pending.limits)))
+            hypotheses[row].append((ids, self._normalized(source, ids, log_p, of_tag, pending.limits)))
 
     def log_p(self, sources: Sequence[Source], hypotheses: Sequence[list[int]]) -> list[float]:
         """Log-probabilities of hypotheses, with forced tokens and `</s>`."""

@@ -13,12 +13,14 @@ import torch
 
 from command_line.errors import InputError
 from data_prep.formats.preparation import Preparation
+from fairseq_ext.export import onnx_folder, pretrained_folder, sentence_transformers_folder
 from fairseq_ext.export.encoder_graph import graph_of, refusal
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.model_card import Card
 from fairseq_ext.export.parity import check_parity, check_texts
 from fairseq_ext.export.pretrained_folder import is_pretrained
 from fairseq_ext.export.tokenizer import exported_tokenizer
+from fairseq_ext.export.traced_encoder import write_traced
 from fairseq_ext.inference import load_for_inference
 
 LINES = 40  # of a file that are compared
@@ -44,23 +46,18 @@ class EncoderFormat:
 def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
     """Write a folder that `SentenceTransformer` reads; see `export_encoder`."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
-    from fairseq_ext.export import sentence_transformers_folder as form
-
-    export_encoder(job, folder, _of_graph(form, form.write_pretrained))
+    form = _of_graph(sentence_transformers_folder, sentence_transformers_folder.write_pretrained)
+    export_encoder(job, folder, form)
 
 
 def to_onnx(job: ExportJob, folder: Path) -> None:
     """Write a folder for processors without PyTorch; see `export_encoder`."""
-    from fairseq_ext.export import onnx_folder as form
-    from fairseq_ext.export.traced_encoder import write_traced
-
-    export_encoder(job, folder, _of_graph(form, write_traced))
+    export_encoder(job, folder, _of_graph(onnx_folder, write_traced))
 
 
 def to_transformers(job: ExportJob, folder: Path) -> None:
     """Write the folder of transformers that an encoder was trained from; see `export_encoder`."""
-    from fairseq_ext.export import pretrained_folder as form
-
+    form = pretrained_folder
     export_encoder(job, folder, EncoderFormat(form.write_folder, form.encoder_of, form.LEAST))
 
 

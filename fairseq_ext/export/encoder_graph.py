@@ -27,16 +27,16 @@ ACTIVATIONS = {  # fairseq's names: those of transformers
 
 @dataclass(frozen=True)
 class GraphLayer:
-    """Self-attention and feed-forward network."""
+    """Self-attention and feed-forward network, with the norm or the norms of each block."""
 
     query: Affine
     key: Affine
     value: Affine
     output: Affine
-    attention_norm: Affine
+    attention_norm: Affine | list[Affine]
     inner: Affine
     outer: Affine
-    feed_forward_norm: Affine
+    feed_forward_norm: Affine | list[Affine]
     has_attention_residual: bool
 
 
@@ -132,7 +132,7 @@ def refusal(path, reason: str, advice: str = "") -> InputError:
 
 def count_of(module: nn.Module) -> int:
     """Parameters of a module."""
-    return sum(one.numel() for one in module.parameters())
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def heads_of(layer: nn.Module) -> int:
@@ -142,9 +142,9 @@ def heads_of(layer: nn.Module) -> int:
 
 
 def placement_of_layer(layer: nn.Module) -> str:
-    """A key of `PLACEMENTS`: of our layers by their function, of fairseq's by their flag."""
-    if hasattr(layer, "residual_block"):
-        return next(name for name, one in PLACEMENTS.items() if one.apply is layer.residual_block)
+    """A key of `PLACEMENTS`: of our layers by their entry, of fairseq's by their flag."""
+    if hasattr(layer, "norm_placement"):
+        return next(name for name, placement in PLACEMENTS.items() if placement == layer.norm_placement)
     return "pre" if layer.normalize_before else "post"
 
 
@@ -156,10 +156,10 @@ def graph_layer(layer: nn.Module) -> GraphLayer:
         key=Affine.of(attention.k_proj),
         value=Affine.of(attention.v_proj),
         output=Affine.of(attention.out_proj),
-        attention_norm=Affine.of(layer.self_attn_layer_norm),
+        attention_norm=Affine.of_block(layer.self_attn_layer_norm),
         inner=Affine.of(layer.fc1),
         outer=Affine.of(layer.fc2),
-        feed_forward_norm=Affine.of(layer.final_layer_norm),
+        feed_forward_norm=Affine.of_block(layer.final_layer_norm),
         has_attention_residual=getattr(layer, "self_attention_residual", True),
     )
 

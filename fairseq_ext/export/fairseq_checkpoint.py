@@ -9,6 +9,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import torch
+from fairseq.models.transformer import TransformerConfig, TransformerModel, base_architecture
+from fairseq.tasks import TASK_REGISTRY
 from torch import Tensor, nn
 
 from data_prep.formats.directions import format_direction
@@ -16,6 +18,7 @@ from fairseq_ext.checkpoints.averaging import for_inference
 from fairseq_ext.checkpoints.tasks import STOCK_BILINGUAL, STOCK_MULTILINGUAL
 from fairseq_ext.export.encoder_graph import refusal
 from fairseq_ext.export.translation_graph import TranslationGraph
+from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
 
 ENCODER_TAGS = {(): None, ("source",): "src", ("target",): "tgt"}  # fairseq's --encoder-langtok
 
@@ -65,14 +68,10 @@ def check(graph: TranslationGraph, tags, path) -> None:
 
 def model_options(graph: TranslationGraph, loaded) -> dict:
     """Options of fairseq's `transformer`, all of them."""
-    from fairseq.models.transformer import TransformerConfig, base_architecture
-
-    from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
-
-    known = loaded.state["cfg"]["model"]
-    known = dict(vars(known) if isinstance(known, Namespace) else known)
+    trained = loaded.state["cfg"]["model"]
+    trained = dict(vars(trained) if isinstance(trained, Namespace) else trained)
     own = set(MnmtTransformerConfig.__dataclass_fields__) - set(TransformerConfig.__dataclass_fields__)
-    options = Namespace(**{name: value for name, value in known.items() if name not in own})
+    options = Namespace(**{name: value for name, value in trained.items() if name not in own})
     for side, stack in zip(("encoder", "decoder"), graph.sides, strict=True):
         setattr(options, f"{side}_normalize_before", stack.placement == "pre")
     for option, longest in zip(
@@ -86,8 +85,6 @@ def model_options(graph: TranslationGraph, loaded) -> dict:
 
 def task_options(loaded) -> dict:
     """Options of fairseq's task that reads the same input."""
-    from fairseq.tasks import TASK_REGISTRY
-
     tags, task = loaded.task.tags, loaded.task
     if not tags.exist:
         source, target = task.supervised[0]
@@ -108,8 +105,6 @@ def task_options(loaded) -> dict:
 
 def build(options: dict, task) -> nn.Module:
     """fairseq's model of these options, over the dictionary of a task."""
-    from fairseq.models.transformer import TransformerModel
-
     return TransformerModel.build_model(Namespace(**options), task)
 
 
@@ -126,9 +121,9 @@ def with_norms(ours: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str
 def plain(value):
     """Lists, texts and numbers only; other objects become their text."""
     if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

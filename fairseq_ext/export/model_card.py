@@ -113,7 +113,7 @@ class Card:
 
     def _facts(self) -> dict:
         graph = self.graph
-        found = {
+        facts = {
             "layers": len(graph.layers),
             "width of states": graph.width,
             "width of vectors": graph.head.sentence_width,
@@ -124,12 +124,12 @@ class Card:
             "vocabulary": f"{len(graph.tokens):,}",
             **parameters_of(graph.parameters, graph.tokens.numel()),
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in facts.items() if value is not None}
 
     def _training(self) -> dict:
         cfg, system = self.loaded.state["cfg"], self.loaded.system()
         pairs = self.preparation.pairs.get("train", {})
-        found = {
+        facts = {
             "checkpoint": self.checkpoint.name,
             "teacher": teacher_of(self.loaded.state, self.checkpoint),
             "losses": ", ".join(system.get("losses") or []) or None,
@@ -142,8 +142,8 @@ class Card:
         record = self.checkpoint.parent / RECORD
         if record.is_file():
             options = read_json(record).get("options", {})
-            found |= {f"`{name}`": value for name, value in options.items() if name != "--save-dir"}
-        return {name: value for name, value in found.items() if value is not None}
+            facts |= {f"`{name}`": value for name, value in options.items() if name != "--save-dir"}
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 def parameters_of(whole: int, embeddings: int) -> dict[str, str]:

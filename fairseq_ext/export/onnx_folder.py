@@ -4,6 +4,7 @@ With 8-bit products of linear layers (`int8`), weights are quantized once, a sca
 inputs at every call (dynamic quantization of onnxruntime); embeddings, norms and attention stay float32.
 """
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,7 +82,6 @@ def write_model(
 
 def quantize(path: Path, output: Path) -> None:
     """Products with constant weights in 8 bits."""
-    import logging
 
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -99,7 +99,7 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     session = load_session(folder)
 
     def encode(sentences: list[str]) -> np.ndarray:
-        found = []
+        vectors = []
         for start in range(0, len(sentences), BATCH):
             batch = tokenizer.tokenizer(
                 sentences[start : start + BATCH],
@@ -108,7 +108,7 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
                 padding=True,
                 return_tensors="np",
             )
-            found.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
-        return np.concatenate(found)
+            vectors.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
+        return np.concatenate(vectors)
 
     return encode

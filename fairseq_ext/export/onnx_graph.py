@@ -7,14 +7,17 @@ keys and values, the scale of attention inside their weights), and every point o
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from data_prep.model_folders.graphs import IDS, MASK
 from fairseq_ext.export.affine import Affine
 from fairseq_ext.export.encoder_graph import EncoderGraph, GraphLayer
 from fairseq_ext.export.sentence_head import SentenceHead
+from fairseq_ext.modules.residual_block import PLACEMENTS
 
 OPSET = 17
 VECTORS = "sentence_embedding"
@@ -65,6 +68,17 @@ class GraphWriter:
             inner = self("Tanh", self("Mul", self("Add", x, cubic), self.constant(math.sqrt(2 / math.pi))))
         half = self("Mul", x, self.constant(0.5))
         return self("Mul", half, self("Add", inner, self.constant(1.0)))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A result that a residual block adds to another."""
+
+    write: GraphWriter
+    name: str
+
+    def __add__(self, other: "Node") -> "Node":
+        return Node(self.write, self.write("Add", self.name, other.name))
 
 
 def onnx_model(graph: EncoderGraph, end: int):
@@ -118,21 +132,21 @@ def _layer(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: str, a
     return _block(write, graph.placement, x, feed_forward, layer.feed_forward_norm, True)
 
 
-def _block(write: GraphWriter, placement: str, x: str, sublayer, norm: Affine, residual: bool) -> str:
-    """The residual block of `fairseq_ext.modules.residual_block`."""
-    if placement == "pre":
-        contribution = sublayer(write.norm(x, norm))
-    else:
-        contribution = sublayer(x)
-        if placement == "swap-pre":
-            contribution = write.norm(contribution, norm)
-    summed = write("Add", x, contribution) if residual else contribution
-    return write.norm(summed, norm) if placement == "post" else summed
+def _block(write: GraphWriter, placement: str, x: str, sublayer, norm, residual: bool) -> str:
+    """The residual block of `fairseq_ext.modules`, called on nodes; `norm` as in `GraphLayer`."""
+
+    def on_node(function):
+        return lambda node: Node(write, function(node.name))
+
+    def norm_of(affine: Affine):
+        return on_node(lambda name: write.norm(name, affine))
+
+    norms = [norm_of(affine) for affine in norm] if isinstance(norm, list) else norm_of(norm)
+    dropout = on_node(lambda name: name)
+    return PLACEMENTS[placement].apply(Node(write, x), on_node(sublayer), norms, dropout, residual).name
 
 
 def _attention(write: GraphWriter, graph: EncoderGraph, layer: GraphLayer, x: str, absent: str) -> str:
-    import torch
-
     width, heads = graph.width, graph.heads
     scale = (width // heads) ** -0.5
     three = Affine(

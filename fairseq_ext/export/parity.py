@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.texts import language_in_name
 from data_prep.tokenizers import LOWERCASE, UNSPLIT, make_tokenizer
+from fairseq_ext.data.dataset_parts import pad_right
 from fairseq_ext.export.tokenizer import ExportedTokenizer, expected_ids
 from fairseq_ext.inference import LoadedModel
+from fairseq_ext.modules.pooling import sentence_means
 
 BATCH = 32  # sentences
 
@@ -48,7 +51,7 @@ def check_texts(
         InputError: a file is missing, or in a language that the data does not have.
     """
     by_language = {path: language_in_name(path) for path in files} or _evaluation_sets(preparation)
-    found = []
+    texts = []
     for path, language in by_language.items():
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected text, one sentence per line")
@@ -57,55 +60,50 @@ def check_texts(
         words = make_tokenizer(name, language)
         # whoever splits text into words normalizes it before; of other text, the exported tokenizer does
         whole = raw if name in UNSPLIT else map(preparation.as_normalized, raw)
-        known = preparation.languages[0] if language not in preparation.tokenizers else language
-        ids = [expected_ids(preparation, dictionary, known, line, longest) for line in raw]
-        found.append(CheckText(language, raw, [words.tokenize(line) for line in whole], ids))
-    return found
+        tokenized_as = preparation.languages[0] if language not in preparation.tokenizers else language
+        ids = [expected_ids(preparation, dictionary, tokenized_as, line, longest) for line in raw]
+        texts.append(CheckText(language, raw, [words.tokenize(line) for line in whole], ids))
+    return texts
 
 
 def _tokenizer_name(preparation: Preparation, language: str | None, path: Path) -> str:
     """That of the language; of another one, the only one that there is."""
-    known = preparation.tokenizers
-    if language in known:
-        return known[language]
-    if len(set(known.values())) == 1:
-        return next(iter(known.values()))
+    tokenizers = preparation.tokenizers
+    if language in tokenizers:
+        return tokenizers[language]
+    if len(set(tokenizers.values())) == 1:
+        return next(iter(tokenizers.values()))
     raise InputError(
-        f"{path}: its name ends with no language of the data; expected {', '.join(sorted(known))}"
+        f"{path}: its name ends with no language of the data; expected {', '.join(sorted(tokenizers))}"
     )
 
 
 def _evaluation_sets(preparation: Preparation) -> dict[Path, str]:
     """One text of every language, of the sets that have raw text."""
-    found: dict[str, Path] = {}
+    sets: dict[str, Path] = {}
     for split, pairs in preparation.pairs.items():
         for pair in pairs:
             for language in pair.split("-"):
                 path = preparation.text_path(split, pair, language)
                 if path.is_file():
-                    found.setdefault(language, path)
-    return {path: language for language, path in sorted(found.items())}
+                    sets.setdefault(language, path)
+    return {path: language for language, path in sorted(sets.items())}
 
 
 def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
     """The vectors of sentences by the checkpoint itself, n x C."""
-    import torch
-
-    from fairseq_ext.data.dataset_parts import pad_right
-    from fairseq_ext.modules.pooling import sentence_means
-
-    encoder, found = loaded.model.encoder, []
+    encoder, batches = loaded.model.encoder, []
     with torch.inference_mode():
         for start in range(0, len(ids), BATCH):
             some = ids[start : start + BATCH]
-            tokens = pad_right([np.asarray(one) for one in some], loaded.task.dictionary.pad())
+            tokens = pad_right([np.asarray(line_ids) for line_ids in some], loaded.task.dictionary.pad())
             output = encoder(tokens, src_lengths=torch.tensor(list(map(len, some))))
             vectors = output.get("sentence_vectors")
             if vectors is None:
                 padding = output["encoder_padding_mask"] or [tokens.eq(loaded.task.dictionary.pad())]
                 vectors = sentence_means(output["encoder_out"][0], padding[0])
-            found.append(vectors.float())
-    return torch.cat(found).numpy()
+            batches.append(vectors.float())
+    return torch.cat(batches).numpy()
 
 
 def check_parity(
@@ -148,8 +146,8 @@ def check_ids(text: CheckText, tokenizer: ExportedTokenizer) -> None:
     Raises:
         InputError: a line has other ids.
     """
-    found = tokenizer.tokenizer(text.given, truncation=True)["input_ids"]  # where the folder itself cuts
-    for line, expected, ids in zip(text.lines, text.ids, found, strict=True):
+    exported = tokenizer.tokenizer(text.given, truncation=True)["input_ids"]  # where the folder itself cuts
+    for line, expected, ids in zip(text.lines, text.ids, exported, strict=True):
         if list(tokenizer.rows[ids[int(tokenizer.has_cls) :]]) != expected:
             raise InputError(
                 f"the exported tokenizer splits a line of {text.language} in another way than the"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from command_line.outputs import write_json, write_text
 from command_line.records import read_json
@@ -104,22 +105,21 @@ def encoder_of(
     folder: Path, tokenizer: ExportedTokenizer, loaded: LoadedModel
 ) -> Callable[[list[str]], np.ndarray]:
     """A function from sentences to vectors, by the library alone, pooled as the checkpoint pools."""
-    import torch
     from transformers import AutoModel
 
     encoder = loaded.model.encoder
     model = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
 
     def encode(sentences: list[str]) -> np.ndarray:
-        found = []
+        vectors = []
         for start in range(0, len(sentences), BATCH):
             some = sentences[start : start + BATCH]
             batch = tokenizer.tokenizer(some, truncation=True, padding=True, return_tensors="pt")
             with torch.inference_mode():
                 layers = model(**batch, output_hidden_states=True).hidden_states
             states = sum(layers) / len(layers) if encoder.layer is None else layers[encoder.layer]
-            found.append(encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float())
-        return torch.cat(found).numpy()
+            vectors.append(encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float())
+        return torch.cat(vectors).numpy()
 
     return encode
 

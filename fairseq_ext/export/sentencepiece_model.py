@@ -69,7 +69,7 @@ def read_sentencepiece_model(path: Path) -> PieceModel:
         )
     return PieceModel(
         kind=kind,
-        pieces={one.piece: one.score for one in model.pieces if one.type == _NORMAL},
+        pieces={entry.piece: entry.score for entry in model.pieces if entry.type == _NORMAL},
         character_map=model.normalizer_spec.precompiled_charsmap,
         with_prefix=model.normalizer_spec.add_dummy_prefix,
         single_spaces=model.normalizer_spec.remove_extra_whitespaces,

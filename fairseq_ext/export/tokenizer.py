@@ -7,6 +7,7 @@ sentencepiece joins neighbouring characters that are in none of its pieces, and 
 `<unk>`. Here it becomes one character that nothing knows.
 """
 
+import tempfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +103,6 @@ def _of_transformers(
     """The tokenizer of `transformers` that the training took its vocabulary from, with its own ids; those
     that the dictionary lacks are `<unk>`.
     """
-    import tempfile
 
     from tokenizers import Tokenizer, processors
 
@@ -178,8 +178,8 @@ class Vocabulary:
                 entries.append((symbol, model.pieces[symbol]))
             else:
                 entries.append((unwritable(symbol), 0.0))
-        known = set(dictionary.symbols)
-        others = [(piece, score) for piece, score in model.pieces.items() if piece not in known]
+        symbols = set(dictionary.symbols)
+        others = [(piece, score) for piece, score in model.pieces.items() if piece not in symbols]
         rows = np.append(np.arange(len(entries)), np.full(len(others), dictionary.unk()))
         return cls(entries + others, rows, alphabet)
 
@@ -256,17 +256,19 @@ def pipeline(model: PieceModel, vocabulary: Vocabulary, lowercase: bool, normali
 
 def merges(model: PieceModel) -> list[tuple[str, str]]:
     """All ways to make a piece of two others, the best piece first, as sentencepiece joins them."""
-    found = []
+    scored = []
     for piece, score in model.pieces.items():
         for cut in range(1, len(piece)):
             parts = piece[:cut], piece[cut:]
             if all(part in model.pieces for part in parts):
-                found.append((-score, *parts))
-    return [(left, right) for _, left, right in sorted(found, key=lambda one: one[0])]
+                scored.append((-score, *parts))
+    return [(left, right) for _, left, right in sorted(scored, key=lambda merge: merge[0])]
 
 
 def _in_brackets(characters: frozenset[str]) -> str:
-    return "".join(f"\\{one}" if one in r"\[]^-&" else one for one in sorted(characters))
+    return "".join(
+        f"\\{character}" if character in r"\[]^-&" else character for character in sorted(characters)
+    )
 
 
 def _around(vocabulary: Vocabulary, dictionary, has_cls: bool):

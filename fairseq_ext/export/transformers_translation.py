@@ -7,8 +7,9 @@
 | pre | learned | yes | mBART |
 | post | learned | yes | BART |
 
-All of them have fairseq's sinusoids and offsets; Marian's sinusoids are others. The tokenizer is the
-dictionary: it reads text that was split into subwords, as `fairseq-interactive` does.
+All of them have fairseq's sinusoids and offsets; Marian's sinusoids are others. The tokenizer reads raw text
+if the data was made of raw text by sentencepiece. Otherwise it is the dictionary, and reads text that was
+split into subwords, as `fairseq-interactive` does.
 """
 
 import os
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from fairseq_ext.data.dataset_parts import pad_right
 from fairseq_ext.export.affine import Affine
 from fairseq_ext.export.encoder_graph import ACTIVATIONS, refusal
+from fairseq_ext.export.raw_text import raw_text_tokenizer
 from fairseq_ext.export.translation_graph import Stack, TranslationGraph
 from fairseq_ext.export.translation_parity import BATCH, CheckedSentence
 
@@ -37,8 +39,11 @@ OFFSET = 2  # rows of a table of learned positions before the first one
 PADDING, END = 1, 2  # ids of fairseq's dictionaries
 
 
-def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Module:
+def write_folder(folder: Path, graph: TranslationGraph, loaded, path, data: Path) -> nn.Module:
     """Write configuration, weights, tokenizer and a README; returns the model as the library reads it.
+
+    Args:
+        data: the binarized folder of the training.
 
     Raises:
         InputError: the library has no such model.
@@ -54,10 +59,16 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
     model.generation_config.num_beams = 5
     model.save_pretrained(folder)
     tags = loaded.task.tags
-    tokenizer(dictionary, ends=not tags.placement.source_ending).save_pretrained(folder)
-    (folder / "README.md").write_text(
-        readme(tags, family, path, len(graph.decoder.positions) - 1), encoding="utf-8"
+    raw = raw_text_tokenizer(data, loaded, len(graph.encoder.positions) - len(tags.placement.encoder), path)
+    ends = bool(raw) or not tags.placement.source_ending
+    (raw or tokenizer(dictionary, ends)).save_pretrained(folder)
+    longest = len(graph.decoder.positions) - 1
+    text = (
+        readme_of_raw_text(tags, family, path, longest)
+        if raw
+        else readme(tags, family, path, longest, example(dictionary))
     )
+    (folder / "README.md").write_text(text, encoding="utf-8")
     return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
 
 
@@ -67,7 +78,9 @@ def family_of(graph: TranslationGraph, path) -> str:
     Raises:
         InputError: there is none, or the models of that type have weights or states of another kind.
     """
-    kinds = {(one.placement, one.learned_positions, one.embedding_norm is not None) for one in graph.sides}
+    kinds = {
+        (side.placement, side.learned_positions, side.embedding_norm is not None) for side in graph.sides
+    }
     family = FAMILIES.get(next(iter(kinds))) if len(kinds) == 1 else None
     encoder, decoder = graph.sides
     reasons = {
@@ -165,14 +178,14 @@ def weights_of_side(prefix: str, side: Stack, positions: int) -> dict[str, Tenso
         layers |= {f"{prefix}.layers.{number}.{name}": value for name, value in of_layer.items()}
     norms = {"layernorm_embedding": side.embedding_norm, "layer_norm": side.final_norm}
     layers |= {f"{prefix}.{name}": norm for name, norm in norms.items() if norm is not None}
-    found = {f"{prefix}.embed_tokens.weight": side.tokens}
+    weights = {f"{prefix}.embed_tokens.weight": side.tokens}
     for name, layer in layers.items():
-        found |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
+        weights |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
     if side.learned_positions:
         table = torch.zeros(positions + OFFSET, side.width)
         table[OFFSET : OFFSET + len(side.positions)] = side.positions
-        found[f"{prefix}.embed_positions.weight"] = table
-    return found
+        weights[f"{prefix}.embed_positions.weight"] = table
+    return weights
 
 
 def tokenizer(dictionary, ends: bool):
@@ -192,19 +205,19 @@ def scores_of(model: nn.Module) -> Callable[[Sequence[CheckedSentence]], list[fl
     """The function that `check_translations` wants: scores of given hypotheses."""
 
     def scores(sentences: Sequence[CheckedSentence]) -> list[float]:
-        found = []
+        of_sentences = []
         for start in range(0, len(sentences), BATCH):
-            found += _scores(model, sentences[start : start + BATCH])
-        return found
+            of_sentences += _scores(model, sentences[start : start + BATCH])
+        return of_sentences
 
     return scores
 
 
 @torch.inference_mode()
 def _scores(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[float]:
-    source = pad_right([torch.tensor(one.tokens) for one in sentences], PADDING)
-    targets = [[*one.prefix, *one.hypothesis, END] for one in sentences]
-    starts = [END if one.start is None else one.start for one in sentences]
+    source = pad_right([torch.tensor(sentence.tokens) for sentence in sentences], PADDING)
+    targets = [[*sentence.prefix, *sentence.hypothesis, END] for sentence in sentences]
+    starts = [END if sentence.start is None else sentence.start for sentence in sentences]
     previous = [torch.tensor([first, *ids[:-1]]) for first, ids in zip(starts, targets, strict=True)]
     logits = model(
         input_ids=source,
@@ -216,11 +229,17 @@ def _scores(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[floa
     return [float(log_p[row, range(len(ids)), ids].sum()) / len(ids) for row, ids in enumerate(targets)]
 
 
-def readme(tags, family: str, path, longest: int) -> str:
-    """How the folder is used with the library alone.
+def example(dictionary) -> str:
+    """Two units of the dictionary."""
+    return " ".join(dictionary.symbols[dictionary.nspecial : dictionary.nspecial + 2])
+
+
+def readme(tags, family: str, path, longest: int, units: str) -> str:
+    """How the folder is used with the library alone, for text that is split into subwords.
 
     Args:
         longest: hypothesis of the model, in tokens.
+        units: a text.
     """
     placement = tags.placement
     source, target = (f"__{language}__" for language in (*tags.languages, "src", "tgt")[:2])
@@ -232,20 +251,68 @@ def readme(tags, family: str, path, longest: int) -> str:
         placement.decoder: f', forced_bos_token_id=tokenizer.convert_tokens_to_ids("{target}")',
         placement.starts_decoder: f', decoder_start_token_id=tokenizer.convert_tokens_to_ids("{target}")',
     }.get(True, "")
-    return f"""# {Path(path).name}, for transformers
-
-Written by `python -m fairseq_ext export --to transformers`; a model of the type {family}. Text is split into
-subwords before it comes to the tokenizer, as the training's was.
+    return f"""{head(family, path)} Text is split into
+subwords before it comes to the tokenizer, as the training's was. Run this in the folder:
 
 ```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-tokenizer = AutoTokenizer.from_pretrained("PATH OF THIS FOLDER")
-model = AutoModelForSeq2SeqLM.from_pretrained("PATH OF THIS FOLDER")
-batch = tokenizer(["{before}sub@@ words{ending}"], return_tensors="pt", return_token_type_ids=False)
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForSeq2SeqLM.from_pretrained(".")
+batch = tokenizer(["{before}{units}{ending}"], return_tensors="pt", return_token_type_ids=False)
 found = model.generate(**batch{forced}, max_new_tokens={min(longest, 200)})
 print(tokenizer.batch_decode(found, skip_special_tokens=True))
 ```
 
 Languages: {", ".join(tags.languages)}.
 """
+
+
+def readme_of_raw_text(tags, family: str, path, longest: int) -> str:
+    """How the folder translates raw text with the library alone.
+
+    Args:
+        longest: hypothesis of the model, in tokens.
+    """
+    placement = tags.placement
+    before = "".join(f"tags[{side}], " for side in placement.encoder)
+    after = "".join(f", tags[{side}]" for side in placement.source_ending)
+    forced = {
+        placement.decoder: ", forced_bos_token_id=tags[target]",
+        placement.starts_decoder: ", decoder_start_token_id=tags[target]",
+    }.get(True, "")
+    source, target = (*tags.languages, "src", "tgt")[:2]
+    ids = {language: tags.id_of(language) for language in tags.languages}
+    return f"""{head(family, path)} It reads raw
+text. Run this in the folder:
+
+```python
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = AutoModelForSeq2SeqLM.from_pretrained(".")
+tags = {ids}  # of languages, as token ids
+
+
+def translate(lines, source, target):
+    read = tokenizer(lines, truncation=True).input_ids
+    sentences = [torch.tensor([{before}*ids{after}]) for ids in read]
+    batch = torch.nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value={PADDING})
+    mask = batch.ne({PADDING})
+    found = model.generate(batch, attention_mask=mask{forced}, max_new_tokens={min(longest, 200)})
+    return [text.strip() for text in tokenizer.batch_decode(found, skip_special_tokens=True)]
+
+
+print(translate(["A sentence.", "Another one."], "{source}", "{target}"))
+```
+
+Languages: {", ".join(tags.languages)}.
+"""
+
+
+def head(family: str, path) -> str:
+    """The first lines of both."""
+    return f"""# {Path(path).name}, for transformers
+
+Written by `python -m fairseq_ext export --to transformers`; a model of the type {family}."""

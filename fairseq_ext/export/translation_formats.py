@@ -13,9 +13,16 @@ from command_line.outputs import scratch_folder, write_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.checkpoints.reading import read_checkpoint
 from fairseq_ext.checkpoints.tasks import SENTENCES, name_of_task, options_of_task
+from fairseq_ext.export import encoder_formats, fairseq_checkpoint, transformers_translation
 from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.translation_graph import translation_graph_of
-from fairseq_ext.export.translation_parity import BEAM, LONGEST, check_translations, checked_sentences
+from fairseq_ext.export.translation_parity import (
+    BEAM,
+    LONGEST,
+    check_translations,
+    checked_sentences,
+    equal_share,
+)
 from fairseq_ext.inference import LoadedModel, load_for_inference
 
 LINES = 100  # of a direction that are compared
@@ -33,17 +40,16 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
     """
     from fairseq_ext.export import ctranslate2_folder as form
     from fairseq_ext.export.ctranslate2_search import precisions
-    from fairseq_ext.export.translation_parity import equal_share
 
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
     sentences = compared_sentences(job, loaded)
     symbols, positions = loaded.task.dictionary.symbols, len(graph.decoder.positions)
     with scratch_folder(folder.parent) as exact:
-        form.write_folder(exact, graph, loaded, job.checkpoint)
+        form.write_folder(exact, graph, loaded, job.checkpoint, job.data)
         scores, translate = form.compared(exact, symbols, positions)
         parity = check_translations(sentences, scores, translate) if sentences else {}
-    form.write_folder(folder, graph, loaded, job.checkpoint, job.precision)
+    form.write_folder(folder, graph, loaded, job.checkpoint, job.data, job.precision)
     if sentences and job.precision != "float32":
         parity[f"equal_hypotheses_in_{job.precision}"] = None
         if job.precision in precisions(cuda=False):
@@ -60,17 +66,17 @@ def to_fairseq(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `to_ctranslate2`.
     """
-    from fairseq_ext.export.fairseq_checkpoint import write_folder
-
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
-    model = write_folder(folder, graph, loaded, job.checkpoint)
+    model = fairseq_checkpoint.write_folder(folder, graph, loaded, job.checkpoint)
     sentences = compared_sentences(job, loaded)
     parity = {}
     if sentences:
-        found = compared_sentences(job, dataclasses.replace(loaded, model=model))
+        translated = compared_sentences(job, dataclasses.replace(loaded, model=model))
         parity = check_translations(
-            sentences, lambda _: [one.score for one in found], lambda _: [one.hypothesis for one in found]
+            sentences,
+            lambda _: [sentence.score for sentence in translated],
+            lambda _: [sentence.hypothesis for sentence in translated],
         )
     finish(folder, parity)
 
@@ -82,16 +88,17 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     Raises:
         InputError: as `to_ctranslate2`.
     """
-    from fairseq_ext.export import encoder_formats
-    from fairseq_ext.export.transformers_translation import scores_of, write_folder
-
     if name_of_task(options_of_task(read_checkpoint(job.checkpoint))) == SENTENCES:
         encoder_formats.to_transformers(job, folder)
         return
     loaded = load(job)
-    model = write_folder(folder, translation_graph_of(loaded, job.checkpoint), loaded, job.checkpoint)
+    graph = translation_graph_of(loaded, job.checkpoint)
+    model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint, job.data)
     sentences = compared_sentences(job, loaded)
-    finish(folder, check_translations(sentences, scores_of(model), None) if sentences else {})
+    finish(
+        folder,
+        check_translations(sentences, transformers_translation.scores_of(model), None) if sentences else {},
+    )
 
 
 def load(job: ExportJob) -> LoadedModel:
@@ -102,7 +109,7 @@ def load(job: ExportJob) -> LoadedModel:
     """
     for name in ("pretokenized", "check_text"):
         if getattr(job, name):
-            raise InputError(f"--{name.replace('_', '-')}: of sentence encoders, not of --to {job.to}")
+            raise InputError(f"--{name.replace('_', '-')}: needs a sentence encoder, found --to {job.to}")
     return load_for_inference(job.checkpoint, job.data)
 
 

@@ -31,7 +31,7 @@ class CrossAttention:
     key: Affine
     value: Affine
     output: Affine
-    norm: Affine
+    norm: Affine | list[Affine]
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ def _check_classes(model: nn.Module, path) -> None:
         "decoder": (MnmtDecoder, TransformerDecoder, TransformerDecoderBase),
     }
     for side, classes in plain.items():
-        found = getattr(model, side, None)
-        if type(found) not in classes:
-            raise refusal(path, f"its {side} is a {type(found).__name__}, not a plain Transformer {side}")
+        module = getattr(model, side, None)
+        if type(module) not in classes:
+            raise refusal(path, f"its {side} is a {type(module).__name__}, not a plain Transformer {side}")
     if getattr(model.decoder, "output_projection", None) is None:
         raise refusal(path, "it has an adaptive softmax (--adaptive-softmax-cutoff)")
     if any(getattr(layer, "encoder_attn", None) is None for layer in model.decoder.layers):
@@ -181,7 +181,7 @@ def _cross_attention(layer: nn.Module) -> CrossAttention:
         key=Affine.of(attention.k_proj),
         value=Affine.of(attention.v_proj),
         output=Affine.of(attention.out_proj),
-        norm=Affine.of(layer.encoder_attn_layer_norm),
+        norm=Affine.of_block(layer.encoder_attn_layer_norm),
     )
 
 

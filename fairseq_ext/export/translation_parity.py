@@ -68,7 +68,7 @@ def checked_sentences(loaded: LoadedModel, preparation: Preparation, lines: int)
     options = Namespace(beam=BEAM, max_len_b=LONGEST)
     generator = loaded.task.build_generator([loaded.model], options)
     order = np.argsort(sentences.sizes, kind="stable").tolist()
-    found: dict[int, CheckedSentence] = {}
+    checked: dict[int, CheckedSentence] = {}
     for start in range(0, len(order), BATCH):
         numbers = order[start : start + BATCH]
         batch = sentences.collater([sentences[number] for number in numbers])
@@ -76,7 +76,7 @@ def checked_sentences(loaded: LoadedModel, preparation: Preparation, lines: int)
         for number, hypotheses in zip(batch["id"].tolist(), best, strict=True):
             example = sentences[number]
             prefix = list(example["prefix"])
-            found[number] = CheckedSentence(
+            checked[number] = CheckedSentence(
                 parts[example["part"]].direction,
                 example["line"],
                 [int(token) for token in example["source"]],
@@ -85,7 +85,7 @@ def checked_sentences(loaded: LoadedModel, preparation: Preparation, lines: int)
                 hypotheses[0]["tokens"].tolist()[len(prefix) : -1],
                 float(hypotheses[0]["score"]),
             )
-    return [found[number] for number in range(len(sentences))]
+    return [checked[number] for number in range(len(sentences))]
 
 
 def _parts(loaded: LoadedModel, preparation: Preparation, lines: int) -> list[DirectionData]:
@@ -96,8 +96,8 @@ def _parts(loaded: LoadedModel, preparation: Preparation, lines: int) -> list[Di
         for pair in preparation.pairs.get(split, {}):
             first, second = pair.split("-")
             for direction in ((first, second), (second, first)):
-                known = set(direction) <= set(tags.languages) and (tags.exist or direction in supervised)
-                if known and preparation.pairs[split][pair]:
+                is_known = set(direction) <= set(tags.languages) and (tags.exist or direction in supervised)
+                if is_known and preparation.pairs[split][pair]:
                     splits.setdefault(direction, split)
     names = sorted(splits)
     step = max(1, len(names) // DIRECTIONS)
@@ -157,7 +157,7 @@ def check_translations(
     }
 
 
-def equal_share(sentences: Sequence[CheckedSentence], found: Sequence[list[int]]) -> float:
+def equal_share(sentences: Sequence[CheckedSentence], hypotheses: Sequence[list[int]]) -> float:
     """The share of hypotheses that are the reference's."""
-    pairs = zip(sentences, found, strict=True)
+    pairs = zip(sentences, hypotheses, strict=True)
     return sum(sentence.hypothesis == tokens for sentence, tokens in pairs) / len(sentences)

@@ -1,25 +1,23 @@
 """Additive margin softmax, AMS, the contrast of LaBSE (thesis 3.1; LaBSE-EMS of thesis 2.4)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq_ext.losses.sentence_contrast import SentenceContrast, SentenceContrastOptions
+from fairseq_ext.options import option
 
 
 @dataclass
 class AdditiveMarginOptions(SentenceContrastOptions):
-    temperature: float = field(
-        default=1.0,
-        metadata={"help": "T of equation 2.8: 1 = none (LaBSE-EMS-vanilla), 0.1 with -scaled and -joint"},
+    temperature: float = option(
+        "T of equation 2.8: 1 = none (LaBSE-EMS-vanilla), 0.1 with -scaled and -joint", 1.0
     )
-    dim: int = field(
-        default=0,
-        metadata={
-            "help": "width of the vectors after the two layers of 2.10: 0 = the vectors themselves "
-            "(LaBSE-EMS-vanilla), 128 with -scaled and -joint"
-        },
+    dim: int = option(
+        "width of the vectors after the two layers of 2.10: 0 = the vectors themselves "
+        "(LaBSE-EMS-vanilla), 128 with -scaled and -joint",
+        0,
     )
-    margin: float = field(default=0.3, metadata={"help": "m of equation 3.2 (thesis 2.4)"})
+    margin: float = option("m of equation 3.2 (thesis 2.4)", 0.3)
 
 
 class AdditiveMargin(SentenceContrast):

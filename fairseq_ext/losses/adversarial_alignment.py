@@ -1,53 +1,43 @@
 """Adversarial alignment of two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from fairseq.dataclass import ChoiceEnum
 from torch import Tensor, nn
 
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.losses.unpaired_loss import UnpairedLoss
+from fairseq_ext.losses.weighted_loss import Term
 from fairseq_ext.modules.discriminator import BOUNDS, CLIPPING, NONE, PENALTY, Discriminator
+from fairseq_ext.options import option
 
 STRENGTHS = {CLIPPING: 0.01, PENALTY: 10.0}  # of those who proposed them; of all others 1
 
 
 @dataclass
 class AdversarialAlignmentOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss"})
-    steps: int = field(
-        default=2,
-        metadata={"help": "kappa, steps of the discriminator for one of the encoder (5.2 and 5.3: 2)"},
+    weight: float = option("of the loss", 1.0)
+    steps: int = option("kappa, steps of the discriminator for one of the encoder (5.2 and 5.3: 2)", 2)
+    lr: float = option("of the discriminator's Adam (section 4)", 0.001)
+    hidden: int = option("units of the discriminator's hidden layer; 0: none, as in the published code", 0)
+    dropout: float = option(
+        "of what the discriminator's layers return (published code: 0.1, of the score)", 0.0
     )
-    lr: float = field(default=0.001, metadata={"help": "of the discriminator's Adam (section 4)"})
-    hidden: int = field(
-        default=0,
-        metadata={"help": "units of the discriminator's hidden layer; 0: none, as in the published code"},
+    unit_vectors: bool = option(
+        "of vectors of length 1, as in the published code; the paper says nothing of it", False
     )
-    dropout: float = field(
-        default=0.0,
-        metadata={"help": "of what the discriminator's layers return (published code: 0.1, of the score)"},
+    bound: ChoiceEnum(BOUNDS) = option(
+        "what keeps the discriminator's scores bounded; the paper and the published code have nothing", NONE
     )
-    unit_vectors: bool = field(
-        default=False,
-        metadata={"help": "of vectors of length 1, as in the published code; the paper says nothing of it"},
-    )
-    bound: ChoiceEnum(BOUNDS) = field(
-        default=CLIPPING,
-        metadata={"help": "what keeps the discriminator's scores bounded, of which the paper says nothing"},
-    )
-    strength: float = field(
-        default=0.0,
-        metadata={
-            "help": "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "
-            "0: 0.01, 10 and 1, as proposed"
-        },
+    strength: float = option(
+        "of the bound: largest weight (clipping), weight of the penalty, largest singular value; "
+        "0: 0.01, 10 and 1, as proposed",
+        0.0,
     )
 
 
-class AdversarialAlignment(WeightedLoss):
+class AdversarialAlignment(UnpairedLoss):
     """The encoder hides from a discriminator which side a sentence is on: two languages get one distribution.
 
     Reference: Tien and Steinert-Threlkeld 2022, 3.2. With d the discriminator's unnormalized score of a
@@ -68,12 +58,6 @@ class AdversarialAlignment(WeightedLoss):
 
     name = "adversarial_alignment"
     Options = AdversarialAlignmentOptions
-    batch_fields = ("mirror",)
-    counts_pairs = True
-    is_information = False
-    looks_at_vectors_only = True
-    needs_translations = False
-    sides_are_languages = True
 
     def __init__(self, options: AdversarialAlignmentOptions, sizes):
         super().__init__(options, sizes)
@@ -81,23 +65,19 @@ class AdversarialAlignment(WeightedLoss):
         self.require(0 < options.lr < math.inf, "lr", "a number above 0")
         self.require(options.hidden >= 0, "hidden", "a number, 0 or above")
         self.require(0 <= options.strength < math.inf, "strength", "a number, 0 or above")
-        self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
         bound = str(options.bound)
         without = f"none, as --adversarial-alignment-bound {NONE} has no strength"
         self.require(bound != NONE or not options.strength, "strength", without)
         strength = options.strength or STRENGTHS.get(bound, 1.0)
-        width = sizes.sentence_width or sizes.encoder_width
         self.discriminator = Discriminator(
-            width, options.hidden, options.lr, bound, strength, options.dropout
+            self.width, options.hidden, options.lr, bound, strength, options.dropout
         )
         self.seen: list[tuple[Tensor, Tensor]] = []  # vectors since the last update
         # torch's wrapper of distributed training refuses a criterion of which fairseq trains nothing
         self.nothing = nn.Parameter(torch.zeros(()))
 
     def forward(self, outputs, batch) -> Term:
-        source, target = vectors_of(outputs.source), vectors_of(outputs.mirror)
-        if self.options.unit_vectors:
-            source, target = F.normalize(source, dim=1), F.normalize(target, dim=1)
+        source, target = self.vectors(outputs)
         if self.training:
             if self.nothing.grad is None:  # the update begins; one that fairseq gave up may have left vectors
                 self.seen.clear()

@@ -1,7 +1,7 @@
 """A language classifier that the encoder hides from, with gradient reversal (Ganin et al. 2016)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 import torch
@@ -14,6 +14,7 @@ from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, padding_of, sta
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.gradient_reversal import reverse_gradient, rising_strength
 from fairseq_ext.modules.pooling import sentence_means
+from fairseq_ext.options import option
 
 POOLED, TOKENS = "pooled", "tokens"
 SIDES = {"source": ("source",), "target": ("target",), "both": ("source", "target")}
@@ -21,34 +22,22 @@ SIDES = {"source": ("source",), "target": ("target",), "both": ("source", "targe
 
 @dataclass
 class AdversarialLanguageOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss, for classifier and encoder"})
-    reversal: float = field(
-        default=1.0, metadata={"help": "lambda: what the encoder's gradient is multiplied by, reversed"}
+    weight: float = option("of the loss, for classifier and encoder", 1.0)
+    reversal: float = option("lambda: what the encoder's gradient is multiplied by, reversed", 1.0)
+    warmup_updates: int = option(
+        "updates in which lambda rises from 0 as 2 / (1 + exp(-10 p)) - 1 (Ganin et al. 2016); "
+        "0: there from the beginning",
+        0,
     )
-    warmup_updates: int = field(
-        default=0,
-        metadata={
-            "help": "updates in which lambda rises from 0 as 2 / (1 + exp(-10 p)) - 1 (Ganin et al. 2016); "
-            "0: there from the beginning"
-        },
+    layer: Optional[int] = option(
+        "encoder layer whose states are classified, before a final norm; 0: embeddings "
+        "(default: the encoder's output)"
     )
-    layer: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "encoder layer whose states are classified, before a final norm; 0: embeddings "
-            "(default: the encoder's output)"
-        },
+    states: ChoiceEnum([POOLED, TOKENS]) = option(
+        f"{POOLED}: the mean of a sentence's states is classified; {TOKENS}: every state", POOLED
     )
-    states: ChoiceEnum([POOLED, TOKENS]) = field(
-        default=POOLED,
-        metadata={"help": f"{POOLED}: the mean of a sentence's states is classified; {TOKENS}: every state"},
-    )
-    predicts: ChoiceEnum(list(SIDES)) = field(
-        default="source", metadata={"help": "which language of a pair the encoder is to hide"}
-    )
-    hidden: int = field(
-        default=512, metadata={"help": "units of the classifier's hidden layer with ReLU; 0: none"}
-    )
+    predicts: ChoiceEnum(list(SIDES)) = option("which language of a pair the encoder is to hide", "source")
+    hidden: int = option("units of the classifier's hidden layer with ReLU; 0: none", 512)
 
 
 class AdversarialLanguage(WeightedLoss):

@@ -1,6 +1,6 @@
 """Attention supervised by word alignments (Garg et al. 2019), the rival "+align" of thesis 5.2.2."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 import torch
@@ -8,24 +8,20 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+from fairseq_ext.options import option
 
 
 @dataclass
 class AttentionAlignmentOptions:
-    weight: float = field(default=0.05, metadata={"help": "lambda of Garg et al. 2019"})
-    layer: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "decoder layer, counted from 1, whose first encoder-decoder attention head is supervised "
-            "(default: the penultimate, as in Garg et al. 2019)"
-        },
+    weight: float = option("lambda of Garg et al. 2019", 0.05)
+    layer: Optional[int] = option(
+        "decoder layer, counted from 1, whose first encoder-decoder attention head is supervised "
+        "(default: the penultimate, as in Garg et al. 2019)"
     )
-    full_context: bool = field(
-        default=False,
-        metadata={
-            "help": "supervise the attention of a second pass of the decoder, which sees the whole target "
-            "sentence (Garg et al. 2019), not that of translation"
-        },
+    full_context: bool = option(
+        "supervise the attention of a second pass of the decoder, which sees the whole target "
+        "sentence (Garg et al. 2019), not that of translation",
+        False,
     )
 
 

@@ -1,7 +1,7 @@
 """How a loss compares the sentences of a batch: options that several losses share."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from fairseq.dataclass import ChoiceEnum
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fairseq_ext.losses.weighted_loss import ModelSizes, WeightedLoss, read_by, vectors_of
 from fairseq_ext.modules.similarity import TokenStates, bert_score, normalized, pooled_similarity
+from fairseq_ext.options import option
 
 BERT_SCORES = ("bert-score", "bert-score-cosine")
 CHOICES = ("dot", "cosine", *BERT_SCORES)
@@ -22,15 +23,11 @@ HELP = (
 class ComparisonOptions:
     """Each loss has defaults of its own for the first two."""
 
-    similarity: ChoiceEnum(CHOICES) = field(default="cosine", metadata={"help": HELP})
-    normalization: float = field(
-        default=0.0,
-        metadata={"help": "alpha of in-batch normalization (Niu et al. 2022, 2.2: 0.75); 0: without"},
+    similarity: ChoiceEnum(CHOICES) = option(HELP, "cosine")
+    normalization: float = option(
+        "alpha of in-batch normalization (Niu et al. 2022, 2.2: 0.75); 0: without", 0.0
     )
-    without_specials: bool = field(
-        default=False,
-        metadata={"help": "BERT-score: <s> and </s> have no share in the means over tokens"},
-    )
+    without_specials: bool = option("BERT-score: <s> and </s> have no share in the means over tokens", False)
 
 
 def compares_vectors(options: ComparisonOptions) -> bool:

@@ -1,32 +1,29 @@
 """Cycle consistency between two languages without bitext (Tien and Steinert-Threlkeld 2022)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_ext.losses.triplet_ranking import CountedTripletsOptions, check_triplets, triplet_ranking_of
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
+from fairseq_ext.losses.unpaired_loss import UnpairedLoss
+from fairseq_ext.losses.weighted_loss import Term
 from fairseq_ext.modules.dropout import Dropout
 from fairseq_ext.modules.similarity import pooled_similarity
+from fairseq_ext.options import option
 
 
 @dataclass
 class CycleConsistencyOptions(CountedTripletsOptions):
-    weight: float = field(default=5.0, metadata={"help": "lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)"})
-    margin: float = field(default=0.0, metadata={"help": "alpha of h (5.2: 0, 5.3: 0.2)"})
-    random_negatives: int = field(
-        default=0,
-        metadata={"help": "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)"},
+    weight: float = option("lambda (5.2: 5 for BUCC, 5.3: 10 for Tatoeba)", 5.0)
+    margin: float = option("alpha of h (5.2: 0, 5.3: 0.2)", 0.0)
+    random_negatives: int = option(
+        "of h, besides the hardest one, which n counts, too (5.2: n = 1, 5.3: n = 2)", 0
     )
-    dropout: float = field(default=0.0, metadata={"help": "of what F and G return (published code: 0.1)"})
-    unit_vectors: bool = field(
-        default=False,
-        metadata={"help": "F and G map vectors of length 1, as in the published code"},
-    )
+    dropout: float = option("of what F and G return (published code: 0.1)", 0.0)
+    unit_vectors: bool = option("F and G map vectors of length 1, as in the published code", False)
 
 
-class CycleConsistency(WeightedLoss):
+class CycleConsistency(UnpairedLoss):
     """What is mapped to the other language and back is what it was, among the vectors of the batch.
 
     Reference: Tien and Steinert-Threlkeld 2022, 3.2, after Zhu et al. 2017. With linear maps F from the
@@ -45,27 +42,15 @@ class CycleConsistency(WeightedLoss):
 
     name = "cycle_consistency"
     Options = CycleConsistencyOptions
-    batch_fields = ("mirror",)
-    counts_pairs = True
-    is_information = False
-    looks_at_vectors_only = True
-    needs_translations = False
-    sides_are_languages = True
 
     def __init__(self, options: CycleConsistencyOptions, sizes):
         super().__init__(options, sizes)
         check_triplets(self)
-        self.require(0 <= options.dropout < 1, "dropout", "a number from 0 to below 1")
-        width = sizes.sentence_width or sizes.encoder_width
-        self.forth, self.back = nn.Linear(width, width), nn.Linear(width, width)  # F and G
+        self.forth, self.back = (nn.Linear(self.width, self.width) for _ in range(2))  # F and G
         self.dropout = Dropout(options.dropout)
 
     def forward(self, outputs, batch) -> Term:
-        source, target = (
-            vectors_of(encoded).to(self.forth.weight.dtype) for encoded in (outputs.source, outputs.mirror)
-        )
-        if self.options.unit_vectors:
-            source, target = F.normalize(source, dim=1), F.normalize(target, dim=1)
+        source, target = self.vectors(outputs, self.forth.weight.dtype)
         there_and_back = self.cycle(source, self.forth, self.back)
         back_and_there = self.cycle(target, self.back, self.forth)
         value = self.h(source, there_and_back) + self.h(back_and_there, target)

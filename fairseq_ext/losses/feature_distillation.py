@@ -1,6 +1,6 @@
 """Feature distillation of LEALLA (thesis 3.3.1, A.1): the student's vectors become the teacher's."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +11,7 @@ from command_line.errors import InputError
 from fairseq_ext.losses.distillation import Distillation, teacher_of
 from fairseq_ext.losses.weighted_loss import Term, vectors_of
 from fairseq_ext.modules.float32 import at_least_float32
+from fairseq_ext.options import option
 
 LAST, FIRST, SYNCHRONIZED = "distillation-last", "distillation-first", "synchronized"
 NOTHING, TEACHER, BOTH = "none", "teacher", "both"
@@ -19,24 +20,17 @@ MAP = "--sentence-width"
 
 @dataclass
 class FeatureDistillationOptions:
-    weight: float = field(
-        default=1e3, metadata={"help": "beta of equation 3.5 (thesis 3.3.2: 1e3; LEALLA-large: 1e4)"}
+    weight: float = option("beta of equation 3.5 (thesis 3.3.2: 1e3; LEALLA-large: 1e4)", 1e3)
+    pattern: ChoiceEnum([LAST, FIRST, SYNCHRONIZED]) = option(
+        f"where widths become equal. {LAST}: a dense layer on the student's vector (eq. 3.3); "
+        f"{FIRST}: the vector below --sentence-width is as wide as the teacher's; {SYNCHRONIZED}: the "
+        "teacher's vectors have been reduced to the student's width (Table A.1)",
+        LAST,
     )
-    pattern: ChoiceEnum([LAST, FIRST, SYNCHRONIZED]) = field(
-        default=LAST,
-        metadata={
-            "help": f"where widths become equal: {LAST}: a dense layer on the student's vector (3.3); "
-            f"{FIRST}: the vector below --sentence-width is as wide as the teacher's; {SYNCHRONIZED}: the "
-            "teacher's vectors have been reduced to the student's width (A.1)"
-        },
+    normalize: ChoiceEnum([NOTHING, TEACHER, BOTH]) = option(
+        f"to length 1: {NOTHING} (3.3 as it stands), the {TEACHER}'s vectors, or {BOTH}", NOTHING
     )
-    normalize: ChoiceEnum([NOTHING, TEACHER, BOTH]) = field(
-        default=NOTHING,
-        metadata={"help": f"to length 1: {NOTHING} (3.3 as it stands), the {TEACHER}'s vectors, or {BOTH}"},
-    )
-    mean: bool = field(
-        default=False, metadata={"help": "mean of the squares over the dimensions, not their sum as in 3.3"}
-    )
+    mean: bool = option("mean of the squares over the dimensions, not their sum as in 3.3", False)
 
 
 class FeatureDistillation(Distillation):

@@ -1,7 +1,7 @@
 """Global in-batch negatives, the loss of OneAligner (Niu et al. 2022): true pairs score above false ones."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from fairseq.dataclass import ChoiceEnum
@@ -9,24 +9,19 @@ from torch import Tensor
 
 from fairseq_ext.losses import comparison
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+from fairseq_ext.options import option
 
 
 @dataclass
 class GlobalRankingOptions(comparison.ComparisonOptions):
-    weight: float = field(default=1.0, metadata={"help": "of the loss"})
-    temperature: float = field(
-        default=5.0, metadata={"help": "by which similarities are divided (Niu et al. 2022, 3.2)"}
+    weight: float = option("of the loss", 1.0)
+    temperature: float = option("by which similarities are divided (Niu et al. 2022, 3.2)", 5.0)
+    similarity: ChoiceEnum(comparison.CHOICES) = option(
+        f"{comparison.HELP} (Niu et al. 2022, 2.2 and 3.3)", "bert-score"
     )
-    similarity: ChoiceEnum(comparison.CHOICES) = field(
-        default="bert-score", metadata={"help": f"{comparison.HELP} (Niu et al. 2022, 2.2 and 3.3)"}
-    )
-    normalization: float = field(
-        default=0.75,
-        metadata={"help": "alpha of in-batch normalization (Niu et al. 2022, 2.2); 0: without"},
-    )
-    one_dimensional: bool = field(
-        default=False,
-        metadata={"help": "negatives of a pair are those of its source alone, N - 1 in place of N^2 - N"},
+    normalization: float = option("alpha of in-batch normalization (Niu et al. 2022, 2.2); 0: without", 0.75)
+    one_dimensional: bool = option(
+        "negatives of a pair are those of its source alone, N - 1 in place of N^2 - N", False
     )
 
 

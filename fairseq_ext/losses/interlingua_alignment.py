@@ -1,6 +1,6 @@
 """Interlingua alignment (thesis 7.2.2): both sentences of a pair have the same interlingua."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -9,17 +9,16 @@ from torch import Tensor
 from command_line.errors import InputError
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 from fairseq_ext.modules.float32 import at_least_float32
+from fairseq_ext.options import option
 
 
 @dataclass
 class InterlinguaAlignmentOptions:
-    weight: float = field(default=1.0, metadata={"help": "beta of equation 7.5 (thesis 7.3.3)"})
-    per_token: bool = field(
-        default=False,
-        metadata={
-            "help": "a position weighs as much as a token of the translation loss (default: a sentence pair "
-            "does, equations 7.5 and 7.6 to the letter)"
-        },
+    weight: float = option("beta of equation 7.5 (thesis 7.3.3)", 1.0)
+    per_token: bool = option(
+        "a position weighs as much as a token of the translation loss (default: a sentence pair "
+        "does, equations 7.5 and 7.6 to the letter)",
+        False,
     )
 
 

@@ -1,6 +1,6 @@
 """Length prediction (thesis 7.2): the encoder's states say how long the interlingua is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -8,17 +8,16 @@ from torch import Tensor
 from fairseq_ext.losses.interlingua_alignment import require_interlingua
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
 from fairseq_ext.modules.float32 import at_least_float32
+from fairseq_ext.options import option
 
 
 @dataclass
 class LengthPredictionOptions:
-    weight: float = field(default=0.1, metadata={"help": "gamma of equation 7.5 (thesis 7.3.3)"})
-    deviation: float = field(
-        default=0.0,
-        metadata={
-            "help": "ordinal targets: a normal distribution around the right length with this standard "
-            "deviation in tokens; 0: only the right length counts, as in the thesis"
-        },
+    weight: float = option("gamma of equation 7.5 (thesis 7.3.3)", 0.1)
+    deviation: float = option(
+        "ordinal targets: a normal distribution around the right length with this standard "
+        "deviation in tokens; 0: only the right length counts, as in the thesis",
+        0.0,
     )
 
 

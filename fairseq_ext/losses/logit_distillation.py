@@ -1,7 +1,7 @@
 """Logit distillation of LEALLA (thesis 3.3.1): sentences are as similar as the teacher finds them."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -12,19 +12,14 @@ from fairseq_ext.losses.in_batch_contrast import SIMILARITIES_PER_BLOCK
 from fairseq_ext.losses.weighted_loss import Term, vectors_of
 from fairseq_ext.modules.all_gather import all_gather_rows
 from fairseq_ext.modules.float32 import at_least_float32
+from fairseq_ext.options import option
 
 
 @dataclass
 class LogitDistillationOptions:
-    weight: float = field(default=1e-2, metadata={"help": "gamma of equation 3.5 (thesis 3.3.2: 1e-2)"})
-    temperature: float = field(
-        default=100.0,
-        metadata={"help": "T of equation 3.4 (thesis 3.3.2): the loss is divided by its square"},
-    )
-    gather: bool = field(
-        default=False,
-        metadata={"help": "with the sentences of all processes (N of 3.4, of a batch of 8,192)"},
-    )
+    weight: float = option("gamma of equation 3.5 (thesis 3.3.2: 1e-2)", 1e-2)
+    temperature: float = option("T of equation 3.4 (thesis 3.3.2): the loss is divided by its square", 100.0)
+    gather: bool = option("with the sentences of all processes (N of 3.4, of a batch of 8,192)", False)
 
 
 class LogitDistillation(Distillation):

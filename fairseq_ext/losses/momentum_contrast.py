@@ -1,7 +1,7 @@
 """Momentum contrast, the sentence-level objective of post-pretraining alignment (Pan, Hang et al. 2021)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -14,26 +14,20 @@ from fairseq_ext.modules.all_gather import contributed_rows
 from fairseq_ext.modules.cached_gradients import slices_of
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.moving_average import MovingAverage
+from fairseq_ext.options import option
 
 
 @dataclass
 class MomentumContrastOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
-    temperature: float = field(default=0.05, metadata={"help": "tau of equation 3 (3.3)"})
-    momentum: float = field(default=0.999, metadata={"help": "m of equation 1 (3.3)"})
-    queue: int = field(default=32000, metadata={"help": "K, sentences that are wrong answers (2.1)"})
-    dim: int = field(
-        default=300,
-        metadata={
-            "help": "d_k, width of the vectors of equation 2 (2.1); 0: the sentence vectors themselves"
-        },
-    )
-    unit_vectors: bool = field(
-        default=False,
-        metadata={
-            "help": "what is multiplied in equation 3 has length 1, as in MoCo; in the paper, with dim above "
-            "0, only the sentence vectors below the two layers have"
-        },
+    weight: float = option("of the loss (equation 4: 1)", 1.0)
+    temperature: float = option("tau of equation 3 (section 3.3)", 0.05)
+    momentum: float = option("m of equation 1 (section 3.3)", 0.999)
+    queue: int = option("K, sentences that are wrong answers (section 2.1)", 32000)
+    dim: int = option("d_k, width of the vectors of equation 2; 0: the sentence vectors themselves", 300)
+    unit_vectors: bool = option(
+        "what is multiplied in equation 3 has length 1, as in MoCo; in the paper, with dim above "
+        "0, only the sentence vectors below the two layers have",
+        False,
     )
 
 
@@ -145,9 +139,9 @@ class MomentumContrast(WeightedLoss):
 
     def set_extra_state(self, state: dict) -> None:
         if state["queue"].shape != self.queue.shape:
-            found, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
+            saved, expected = ("{} x {}".format(*queue.shape) for queue in (state["queue"], self.queue))
             raise InputError(
-                f"--momentum-contrast-queue: the checkpoint has a queue of {found}, the options {expected};"
+                f"--momentum-contrast-queue: the checkpoint has a queue of {saved}, the options {expected};"
                 " expected the --momentum-contrast-queue and -dim of its training"
             )
         self.slow.weights, self.queue = dict(state["weights"]), state["queue"]

@@ -1,7 +1,7 @@
 """The sentence-level contrast of EMS (thesis 2.2.3): every sentence finds its translation in the batch."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -13,35 +13,28 @@ from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, vectors_of
 from fairseq_ext.modules.all_gather import all_gather_rows
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.surface_hashes import sentence_hashes
+from fairseq_ext.options import option
 
 
 @dataclass
 class SentenceContrastOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss in equation 2.12 (thesis: 1)"})
-    temperature: float = field(default=0.1, metadata={"help": "T of equation 2.8 (thesis 2.3.3)"})
-    dim: int = field(
-        default=128,
-        metadata={
-            "help": "d_cntrs, width of the projected vectors (thesis 2.3.3); 0: the vectors themselves, "
-            "without the two layers of 2.10 ('- L_cntrs_mlp' of Table 2.14)"
-        },
+    weight: float = option("of the loss in equation 2.12 (thesis: 1)", 1.0)
+    temperature: float = option("T of equation 2.8 (thesis 2.3.3)", 0.1)
+    dim: int = option(
+        "d_cntrs, width of the projected vectors (thesis 2.3.3); 0: the vectors themselves, "
+        "without the two layers of 2.10 ('- L_cntrs_mlp' of Table 2.14)",
+        128,
     )
-    drop_duplicates: bool = field(
-        default=False,
-        metadata={
-            "help": "a pair of which one sentence has the same tokens is no wrong answer (not in the thesis)"
-        },
+    drop_duplicates: bool = option(
+        "a pair of which one sentence has the same tokens is no wrong answer (not in the thesis)", False
     )
-    gather_negatives: bool = field(
-        default=False,
-        metadata={"help": "negatives from the batches of all processes, not of the own batch alone"},
+    gather_negatives: bool = option(
+        "negatives from the batches of all processes, not of the own batch alone", False
     )
-    nested_widths: str = field(
-        default="",
-        metadata={
-            "help": "for example 32,64: vectors are compared by their first so many numbers, too, so that "
-            "they can be cut later (Matryoshka; Kusupati et al. 2022); with dim 0 only"
-        },
+    nested_widths: str = option(
+        "for example 32,64: vectors are compared by their first so many numbers, too, so that "
+        "they can be cut later (Matryoshka; Kusupati et al. 2022); with dim 0 only",
+        "",
     )
 
 
@@ -92,7 +85,7 @@ class SentenceContrast(WeightedLoss):
 
     def _parse_widths(self, text: str, width: int) -> list[int]:
         """Ascending widths, the last one of the whole vectors."""
-        numbers = [natural(one.strip()) or 0 for one in filter(None, str(text).split(","))]
+        numbers = [natural(entry.strip()) or 0 for entry in filter(None, str(text).split(","))]
         right = numbers == sorted(set(numbers)) and all(0 < number < width for number in numbers)
         self.require(right, "nested_widths", f"ascending numbers between 1 and {width - 1}, as in 32,64")
         self.require(not (numbers and self.options.dim), "nested_widths", "none, or dim 0: no projection")

@@ -1,6 +1,6 @@
 """Sentence-level contrastive learning (Pan et al. 2021, mRASP2), the rival of thesis 5.3.6 ("+sent")."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -8,12 +8,13 @@ import torch.nn.functional as F
 from fairseq_ext.losses.in_batch_contrast import in_batch_contrast
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, padding_of, states_of
 from fairseq_ext.modules.pooling import sentence_means
+from fairseq_ext.options import option
 
 
 @dataclass
 class SentenceContrastiveOptions:
-    weight: float = field(default=1.0, metadata={"help": "lambda of Pan et al. 2021"})
-    temperature: float = field(default=0.1, metadata={"help": "tau of Pan et al. 2021"})
+    weight: float = option("lambda of Pan et al. 2021", 1.0)
+    temperature: float = option("tau of Pan et al. 2021", 0.1)
 
 
 class SentenceContrastive(WeightedLoss):

@@ -2,7 +2,7 @@
 translation has.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,29 +15,22 @@ from fairseq_ext.modules.token_distributions import (
     occurrences,
     token_distributions,
 )
+from fairseq_ext.options import option
 
 
 @dataclass
 class TokenReconstructionOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss in equation 2.12 (thesis: 1)"})
-    language_dim: int = field(
-        default=128, metadata={"help": "d_la, width of the embedding of the other language (thesis 2.3.3)"}
+    weight: float = option("of the loss in equation 2.12 (thesis: 1)", 1.0)
+    language_dim: int = option("d_la, width of the embedding of the other language (thesis 2.3.3)", 128)
+    without_language: bool = option(
+        "the other sentence's language is not given ('- langs tok' of Table 2.14)", False
     )
-    without_language: bool = field(
-        default=False,
-        metadata={"help": "the other sentence's language is not given ('- langs tok' of Table 2.14)"},
+    shared_embedding: bool = option(
+        "W_emb is the encoder's embedding of tokens, and W_fc reduces its input to that width "
+        "('share L_emb params' of Table 2.14; default: a matrix of its own)",
+        False,
     )
-    shared_embedding: bool = field(
-        default=False,
-        metadata={
-            "help": "W_emb is the encoder's embedding of tokens, and W_fc reduces its input to that width "
-            "('share L_emb params' of Table 2.14; default: a matrix of its own)"
-        },
-    )
-    without_eos: bool = field(
-        default=False,
-        metadata={"help": "</s> is no token of a sentence in 2.7, nor counts in ||S||"},
-    )
+    without_eos: bool = option("</s> is no token of a sentence in 2.7, nor counts in ||S||", False)
 
 
 class TokenReconstruction(WeightedLoss):

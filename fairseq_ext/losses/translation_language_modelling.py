@@ -2,26 +2,24 @@
 2021).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_ext.losses.weighted_loss import ModelOutputs, Term, WeightedLoss, read_by, states_of
+from fairseq_ext.options import option
 
 UNCHANGED, RANDOM = 0.1, 0.1  # of the chosen tokens (2.2)
 
 
 @dataclass
 class TranslationLanguageModellingOptions:
-    weight: float = field(default=1.0, metadata={"help": "of the loss (equation 4: 1)"})
-    mask_rate: float = field(default=0.15, metadata={"help": "of the tokens that are predicted (2.2)"})
-    apart: bool = field(
-        default=False,
-        metadata={
-            "help": "every sentence is read by itself: masked language modelling ('repl TLM w/ MLM', Table 5)"
-        },
+    weight: float = option("of the loss (equation 4: 1)", 1.0)
+    mask_rate: float = option("of the tokens that are predicted (section 2.2)", 0.15)
+    apart: bool = option(
+        "every sentence is read by itself: masked language modelling ('repl TLM w/ MLM', Table 5)", False
     )
 
 
@@ -68,17 +66,17 @@ class TranslationLanguageModelling(WeightedLoss):
         self.mask = sizes.bos if sizes.mask is None else sizes.mask
         self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
         self.bias = nn.Parameter(torch.zeros(sizes.vocabulary))
-        if sizes.word_head and (known := sizes.word_head()):
-            self._start_from(known)
+        if sizes.word_head and (word_head := sizes.word_head()):
+            self._start_from(word_head)
 
     @torch.no_grad()
-    def _start_from(self, known) -> None:
+    def _start_from(self, word_head) -> None:
         """Take the weights of a `WordHead`."""
         dense, _, norm = self.head
-        dense.load_state_dict(known.dense.state_dict())
-        norm.load_state_dict(known.norm.state_dict())
-        norm.eps = known.norm.eps
-        self.bias.copy_(known.bias)
+        dense.load_state_dict(word_head.dense.state_dict())
+        norm.load_state_dict(word_head.norm.state_dict())
+        norm.eps = word_head.norm.eps
+        self.bias.copy_(word_head.bias)
 
     def forward(self, outputs, batch) -> Term:
         sides = (batch["net_input"]["src_tokens"], batch["mirror"]["src_tokens"])

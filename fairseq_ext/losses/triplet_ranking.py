@@ -1,41 +1,36 @@
 """Triplet ranking with hard negatives, h of dual-pivot transfer (Tien and Steinert-Threlkeld 2022)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from fairseq_ext.losses import comparison
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss
+from fairseq_ext.options import option
 
 
 @dataclass
 class CountedTripletsOptions:
     """Of h: which triplets count, and how much; the defaults are the equation."""
 
-    hardest_without_hinge: bool = field(
-        default=False,
-        metadata={"help": "hardest negatives count below the hinge, too, as in the authors' published code"},
+    hardest_without_hinge: bool = option(
+        "hardest negatives count below the hinge, too, as in the authors' published code", False
     )
-    mean_of_triplets: bool = field(
-        default=False,
-        metadata={
-            "help": "h is the mean of the batch's triplets that the hinge leaves, as in the authors' "
-            "published code, not their sum"
-        },
+    mean_of_triplets: bool = option(
+        "h is the mean of the batch's triplets that the hinge leaves, as in the authors' "
+        "published code, not their sum",
+        False,
     )
 
 
 @dataclass
 class TripletRankingOptions(comparison.ComparisonOptions, CountedTripletsOptions):
-    weight: float = field(default=1.0, metadata={"help": "of the loss"})
-    margin: float = field(
-        default=0.0, metadata={"help": "alpha (Tien and Steinert-Threlkeld 2022, 5.2 and 5.3: 0 for bitext)"}
-    )
-    random_negatives: int = field(
-        default=0,
-        metadata={"help": "negatives besides the hardest one, which the paper's n counts, too (5.2: n = 1)"},
+    weight: float = option("of the loss", 1.0)
+    margin: float = option("alpha (Tien and Steinert-Threlkeld 2022, 5.2 and 5.3: 0 for bitext)", 0.0)
+    random_negatives: int = option(
+        "negatives besides the hardest one, which the paper's n counts, too (5.2: n = 1)", 0
     )
 
 
@@ -127,8 +122,8 @@ def triplet_ranking(
     positive = scores.diagonal()[:, None]
     costs = []
     for anchored in (scores, scores.t()):
-        found = negatives(anchored.detach(), random_negatives)
-        costs.append(margin - positive + anchored.gather(1, found))
+        rows = negatives(anchored.detach(), random_negatives)
+        costs.append(margin - positive + anchored.gather(1, rows))
     costs = torch.cat(costs)  # 2N x number of negatives, the hardest first
     counted = ~(costs.detach() < 0)  # a cost that is no number counts: fairseq must see it
     if hardest_without_hinge:

@@ -37,8 +37,8 @@ class UnifiedGeneration(TokenReconstruction):
         words = torch.full_like(tokens[0][:, 0], self.sizes.padding)
         hidden = []
         for sentences, concerned in zip(tokens, (~hides_mirror, hides_mirror), strict=True):
-            place, found = self._draw(sentences, generator)
-            row = (concerned & found).nonzero().squeeze(1)
+            place, is_drawn = self._draw(sentences, generator)
+            row = (concerned & is_drawn).nonzero().squeeze(1)
             words[row] = sentences[row, place[row]]
             hidden.append(sentences.index_put((row, place[row]), words.new_tensor(self.sizes.bos)))
         inputs, mirror = ({**side, "src_tokens": seen} for side, seen in zip(sides, hidden, strict=True))

@@ -1,6 +1,6 @@
 """Word-level contrastive learning (thesis chapter 5): aligned words meet on top of the encoder."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 import torch
@@ -13,31 +13,26 @@ from fairseq_ext.modules.all_gather import all_gather_rows, sum_over_processes
 from fairseq_ext.modules.float32 import at_least_float32
 from fairseq_ext.modules.pooling import span_means
 from fairseq_ext.modules.surface_hashes import surface_hashes
+from fairseq_ext.options import option
 
 
 @dataclass
 class WordContrastiveOptions:
-    weight: float = field(default=0.1, metadata={"help": "w of equation 5.3 (thesis 5.2.3)"})
-    temperature: float = field(default=0.2, metadata={"help": "T of equation 5.1 (thesis 5.2.3)"})
-    dim: int = field(default=128, metadata={"help": "d', width of the projected words (thesis 5.2.3)"})
-    dropout: float = field(
-        default=0.2,
-        metadata={"help": "dropout of the projection (thesis 5.2.3, see --word-contrastive-model-dropout)"},
+    weight: float = option("w of equation 5.3 (thesis 5.2.3)", 0.1)
+    temperature: float = option("T of equation 5.1 (thesis 5.2.3)", 0.2)
+    dim: int = option("d', width of the projected words (thesis 5.2.3)", 128)
+    dropout: float = option(
+        "dropout of the projection (thesis 5.2.3, see --word-contrastive-model-dropout)", 0.2
     )
-    model_dropout: Optional[float] = field(
-        default=None,
-        metadata={
-            "help": "dropout of the model trained with this loss, in place of its --dropout: 0.2, with "
-            "--word-contrastive-dropout 0, is the other reading of thesis 5.2.3 (default: --dropout)"
-        },
+    model_dropout: Optional[float] = option(
+        "dropout of the model trained with this loss, in place of its --dropout: 0.2, with "
+        "--word-contrastive-dropout 0, is the other reading of thesis 5.2.3 (default: --dropout)"
     )
-    drop_false_negatives: bool = field(
-        default=False,
-        metadata={"help": "words spelled as the right answer are no wrong answers (not in the thesis)"},
+    drop_false_negatives: bool = option(
+        "words spelled as the right answer are no wrong answers (not in the thesis)", False
     )
-    gather_negatives: bool = field(
-        default=False,
-        metadata={"help": "negatives from the batches of all processes (the thesis: of the own batch)"},
+    gather_negatives: bool = option(
+        "negatives from the batches of all processes (the thesis: of the own batch)", False
     )
 
 

@@ -1,12 +1,13 @@
 """Options of the model `interlingua_transformer`: which interlingua, how long, what fits together."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
 
 from command_line.errors import InputError
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
+from fairseq_ext.options import option
 
 VARIABLE, UNIVERSAL, LANGUAGE_SPECIFIC = "variable", "fixed-universal", "fixed-language-specific"
 INTERLINGUAS = {  # as Table 7.2 calls them
@@ -18,58 +19,40 @@ INTERLINGUAS = {  # as Table 7.2 calls them
 
 @dataclass
 class InterlinguaTransformerConfig(MnmtTransformerConfig):
-    interlingua: ChoiceEnum(list(INTERLINGUAS)) = field(
-        default=VARIABLE,
-        metadata={
-            "help": "queries: variable = as many as the sentence has tokens in the centric language; fixed = "
-            "--interlingua-length, the same or other ones for every language (thesis 7.2.1, 7.3.3)"
-        },
+    interlingua: ChoiceEnum(list(INTERLINGUAS)) = option(
+        "queries: variable = as many as the sentence has tokens in the centric language; fixed = "
+        "--interlingua-length, the same or other ones for every language (thesis 7.2.1, 7.3.3)",
+        VARIABLE,
     )
-    interlingua_layers: int = field(
-        default=3, metadata={"help": "M; the paper has 3 beside 3 --encoder-layers (thesis 7.3.3)"}
+    interlingua_layers: int = option("M; the paper has 3 beside 3 --encoder-layers (thesis 7.3.3)", 3)
+    interlingua_length: Optional[int] = option(
+        "number of fixed queries; 17, 21, 30 for OPUS, IWSLT, Europarl (thesis 7.3.3)"
     )
-    interlingua_length: Optional[int] = field(
-        default=None,
-        metadata={"help": "number of fixed queries; 17, 21, 30 for OPUS, IWSLT, Europarl (thesis 7.3.3)"},
+    interlingua_max_length: int = option(
+        "K: lengths that the predictor knows, and queries of a language; variable: longer "
+        "sentences are left out of the training (thesis 7.3.2: 256)",
+        256,
     )
-    interlingua_max_length: int = field(
-        default=256,
-        metadata={
-            "help": "K: lengths that the predictor knows, and queries of a language; variable: longer "
-            "sentences are left out of the training (thesis 7.3.2: 256)"
-        },
+    interlingua_ffn_embed_dim: Optional[int] = option(
+        "width of the interlingua's feed-forward networks (default: half the encoder's, so that "
+        'an interlingua layer is as large as an encoder layer: "almost the same" size, thesis 7.2.1)'
     )
-    interlingua_ffn_embed_dim: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "width of the interlingua's feed-forward networks (default: half the encoder's, so that "
-            'an interlingua layer is as large as an encoder layer: "almost the same" size, thesis 7.2.1)'
-        },
+    interlingua_full_ffn: bool = option(
+        "the interlingua's feed-forward networks are as wide as the encoder's (thesis 7.2.1 "
+        "names no other width)",
+        False,
     )
-    interlingua_full_ffn: bool = field(
-        default=False,
-        metadata={
-            "help": "the interlingua's feed-forward networks are as wide as the encoder's (thesis 7.2.1 "
-            "names no other width)"
-        },
+    centric_language: Optional[str] = option(
+        "variable: language whose lengths count (default: the one in all --lang-pairs); pairs "
+        "without it are trained with predicted lengths"
     )
-    centric_language: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "variable: language whose lengths count (default: the one in all --lang-pairs); pairs "
-            "without it are trained with predicted lengths"
-        },
+    interlingua_length_jitter: float = option(
+        "variable: in training, lengths of sentences in the other languages are multiplied by "
+        "random numbers from 1 - J to 1 + J, so that the decoder tolerates wrong ones (not in the thesis)",
+        0.0,
     )
-    interlingua_length_jitter: float = field(
-        default=0.0,
-        metadata={
-            "help": "variable: in training, lengths of sentences in the other languages are multiplied by "
-            "random numbers from 1 - J to 1 + J, so that the decoder tolerates wrong ones (not in the thesis)"
-        },
-    )
-    length_predictor_source_length: bool = field(
-        default=False,
-        metadata={"help": "variable: the length predictor also sees the source's length (not in the thesis)"},
+    length_predictor_source_length: bool = option(
+        "variable: the length predictor also sees the source's length (not in the thesis)", False
     )
 
 

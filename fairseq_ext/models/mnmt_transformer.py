@@ -7,7 +7,7 @@ parameters, faster. `--target-embedding-layers` tells the top of the encoder the
 import contextlib
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 from fairseq.dataclass import ChoiceEnum
 from fairseq.dataclass.utils import gen_parser_from_dataclass
@@ -29,6 +29,7 @@ from fairseq_ext.modules.language_embeddings import added_to
 from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm, placement_of
 from fairseq_ext.modules.tag_reader import TagReader
 from fairseq_ext.modules.transformer_layers import DecoderLayer, EncoderLayer
+from fairseq_ext.options import option
 
 WITHOUT_ATTENTION_WEIGHTS = -1  # an `alignment_layer` that no layer has
 WITH_FINAL_NORM = [name for name, placement in PLACEMENTS.items() if placement.final_norm]
@@ -36,35 +37,27 @@ WITH_FINAL_NORM = [name for name, placement in PLACEMENTS.items() if placement.f
 
 @dataclass
 class MnmtTransformerConfig(TransformerConfig):
-    norm_placement: ChoiceEnum(list(PLACEMENTS)) = field(
-        default="post",
-        metadata={
-            "help": "layer norm: "
-            + ", ".join(f"{name} = {placement.formula}" for name, placement in PLACEMENTS.items())
-            + " (8.1, E.2)"
-        },
+    norm_placement: ChoiceEnum(list(PLACEMENTS)) = option(
+        "layer norm: "
+        + ", ".join(f"{name} = {placement.formula}" for name, placement in PLACEMENTS.items())
+        + " (8.1, E.2)",
+        "post",
     )
-    no_norm_affine: bool = field(
-        default=False,
-        metadata={"help": "layer normalization without gain and bias: LayerNorm-simple (thesis E.3)"},
+    no_norm_affine: bool = option(
+        "layer normalization without gain and bias: LayerNorm-simple (thesis E.3)", False
     )
-    no_encoder_final_norm: bool = field(
-        default=False,
-        metadata={"help": f"{', '.join(WITH_FINAL_NORM)}: no norm after the last encoder layer (thesis E.1)"},
+    no_encoder_final_norm: bool = option(
+        f"{', '.join(WITH_FINAL_NORM)}: no norm after the last encoder layer (thesis E.1)", False
     )
-    drop_residual_layers: str = field(
-        default="",
-        metadata={
-            "help": "encoder layers, counted from 1, without residual connection around self-attention; "
-            '"4" is "w/o Res." of thesis 8.2.1'
-        },
+    drop_residual_layers: str = option(
+        "encoder layers, counted from 1, without residual connection around self-attention; "
+        '"4" is "w/o Res." of thesis 8.2.1',
+        "",
     )
-    target_embedding_layers: int = field(
-        default=0,
-        metadata={
-            "help": "add the embedding of the target's language tag to the input of every one of the top so"
-            " many encoder layers: LCS (Sun et al. 2024; theirs of 6 layers: 5, on OPUS-100 2)"
-        },
+    target_embedding_layers: int = option(
+        "add the embedding of the target's language tag to the input of every one of the top so"
+        " many encoder layers: LCS (Sun et al. 2024; theirs of 6 layers: 5, on OPUS-100 2)",
+        0,
     )
 
     @property
@@ -270,13 +263,13 @@ def _check_options(args: Namespace) -> None:
     """Settle what fairseq's own options say about norms, and refuse what our layers do not compute."""
     chosen = str(args.norm_placement)
     final_norm = PLACEMENTS[chosen].final_norm
-    for option in ("encoder_normalize_before", "decoder_normalize_before"):
-        if getattr(args, option, False) and not final_norm:
+    for name in ("encoder_normalize_before", "decoder_normalize_before"):
+        if getattr(args, name, False) and not final_norm:
             raise InputError(
-                f"--{option.replace('_', '-')} contradicts --norm-placement {chosen}; use --norm-placement"
+                f"--{name.replace('_', '-')} contradicts --norm-placement {chosen}; use --norm-placement"
                 f" {WITH_FINAL_NORM[0]}"
             )
-        setattr(args, option, final_norm)  # so fairseq ends encoder and decoder with a norm
+        setattr(args, name, final_norm)  # so fairseq ends encoder and decoder with a norm
     if args.no_encoder_final_norm and not final_norm:
         raise InputError(
             f"--no-encoder-final-norm: --norm-placement {chosen} has no final norm; use it with"
@@ -288,11 +281,9 @@ def _check_options(args: Namespace) -> None:
             f"--target-embedding-layers {args.target_embedding_layers}: expected a number"
             f" between 0 and {args.encoder_layers}, the layers of the encoder"
         )
-    for option in UNSUPPORTED:
-        if getattr(args, option, None):
-            raise InputError(
-                f"--{option.replace('_', '-')}: mnmt_transformer lacks it; use --arch transformer"
-            )
+    for name in UNSUPPORTED:
+        if getattr(args, name, None):
+            raise InputError(f"--{name.replace('_', '-')}: mnmt_transformer lacks it; use --arch transformer")
 
 
 def target_reader(encoder, task) -> TagReader:
@@ -322,9 +313,9 @@ def mnmt_base_architecture(args):
 
 def set_own_defaults(args, config: type, parent: type) -> None:
     """Defaults of the options that a configuration adds to its parent's."""
-    for option in fields(config):
-        if option.name not in parent.__dataclass_fields__ and getattr(args, option.name, None) is None:
-            setattr(args, option.name, option.default)
+    for field in fields(config):
+        if field.name not in parent.__dataclass_fields__ and getattr(args, field.name, None) is None:
+            setattr(args, field.name, field.default)
 
 
 def with_defaults(args, **defaults) -> None:

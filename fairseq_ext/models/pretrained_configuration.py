@@ -80,7 +80,7 @@ def config_of(text: str, where: str = "token_encoder"):
         kind = plain.pop(MODEL, None) if isinstance(plain, dict) else None
     if not isinstance(kind, str) or kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         raise InputError(
-            f"{where}: of the kind {str(kind)[:80]!r}; expected an encoder of text: bert, xlm-roberta, …"
+            f"{where}: is of the kind {str(kind)[:80]!r}; expected an encoder of text: bert, xlm-roberta, …"
         )
     for name, value in plain.items():
         _check_field(name, value, where)
@@ -103,8 +103,8 @@ def sizes_of(config) -> dict[str, int]:
 
 
 def _size(config, names: tuple[str, ...]) -> int | None:
-    found = (getattr(config, name, None) for name in names)
-    return next((size for size in found if isinstance(size, int)), None)
+    sizes = (getattr(config, name, None) for name in names)
+    return next((size for size in sizes if isinstance(size, int)), None)
 
 
 def _is_kept(name: str) -> bool:

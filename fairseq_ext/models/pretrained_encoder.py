@@ -81,8 +81,8 @@ class TransformersTokens(FairseqEncoder):
             self.embed_tokens.weight.copy_(torch.where(ids.unsqueeze(1) < 0, unknown, rows[ids.clamp(min=0)]))
         if takes_pooler:
             self._take_pooler(loaded, folder)
-        known = (ids >= 0).nonzero().flatten()
-        sample = known[known != self.padding_idx][:SAMPLE].unsqueeze(0)
+        in_tokenizer = (ids >= 0).nonzero().flatten()
+        sample = in_tokenizer[in_tokenizer != self.padding_idx][:SAMPLE].unsqueeze(0)
         with reading(folder, KIND, OPTION):
             expected = states_of_tokens(loaded, input_ids=ids[sample])
         self.model.load_state_dict(without_words(loaded).state_dict())
@@ -114,8 +114,8 @@ class TransformersTokens(FairseqEncoder):
 
     def _check_states(self, sample: Tensor, expected: Tensor, folder: Path) -> None:
         """Compare with the folder's own states of some tokens, 1 x T x C, of 1 x T."""
-        found = states_of_tokens(self.model, inputs_embeds=self.embed_tokens(sample))
-        if (found - expected).norm() > TOLERANCE * expected.norm():
+        states = states_of_tokens(self.model, inputs_embeds=self.embed_tokens(sample))
+        if (states - expected).norm() > TOLERANCE * expected.norm():
             raise InputError(
                 f"{OPTION} {folder}: its states are others than those of its configuration and embeddings;"
                 " expected an encoder that reads tokens and nothing else, such as bert or xlm-roberta"
@@ -149,7 +149,7 @@ class TransformersTokens(FairseqEncoder):
             "encoder_out": [output.last_hidden_state.transpose(0, 1)],
             "encoder_padding_mask": [padding],
             "encoder_embedding": [],
-            "encoder_states": [one.transpose(0, 1) for one in states],
+            "encoder_states": [layer.transpose(0, 1) for layer in states],
             "src_tokens": [],
             "src_lengths": [],
         }

@@ -125,14 +125,14 @@ class SentenceEncoderModel(MnmtTransformerModel):
         """Where `<s>` is read, learned positions of a model that does not read it: the new one, behind all
         others, begins as the last of them.
         """
-        known = state_dict.get(POSITIONS)
+        saved = state_dict.get(POSITIONS)
         own = self.encoder.state_dict().get(POSITIONS.removeprefix("encoder."))
-        if self.encoder.cls is None or known is None or own is None or len(known) + 1 != len(own):
+        if self.encoder.cls is None or saved is None or own is None or len(saved) + 1 != len(own):
             return state_dict
         logger.warning(
             "the checkpoint has no position for <s> beside those of tokens: its last one is there twice"
         )
-        return {**state_dict, POSITIONS: torch.cat([known, known[-1:]])}
+        return {**state_dict, POSITIONS: torch.cat([saved, saved[-1:]])}
 
     def max_positions(self) -> tuple[int, int]:
         longest = self.encoder.max_positions()

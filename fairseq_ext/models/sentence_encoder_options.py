@@ -1,6 +1,6 @@
 """The options of the model `sentence_encoder`: what is pooled, how, and what the encoder is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
@@ -9,62 +9,45 @@ from command_line.errors import InputError
 from command_line.numbers import natural
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
 from fairseq_ext.modules.pooling import POOLINGS
+from fairseq_ext.options import option
 
 TOP, MIXTURE, AVERAGE = "top", "mix", "average"
 
 
 @dataclass
 class SentenceEncoderConfig(MnmtTransformerConfig):
-    pooling: ChoiceEnum(list(POOLINGS)) = field(
-        default="mean",
-        metadata={
-            "help": "how the states of a sentence become its vector: mean (2.1), max or sum over its tokens; "
-            "cls = state of a token <s> in front of it; pooler = dense layer and tanh on that, as BERT's"
-        },
+    pooling: ChoiceEnum(list(POOLINGS)) = option(
+        "how states become a sentence's vector: mean (equation 2.1), max or sum over tokens; "
+        "cls = state of a token <s> in front of it; pooler = dense layer and tanh on that, as BERT's",
+        "mean",
     )
-    pooling_layer: str = field(
-        default=TOP,
-        metadata={
-            "help": f"whose states: {TOP}, the number of an encoder layer (0: embeddings; layers above it "
-            f"are not trained), {MIXTURE} = mixture of all with learned softmax weights, or {AVERAGE} of all"
-        },
+    pooling_layer: str = option(
+        f"whose states: {TOP}, the number of an encoder layer (0: embeddings; layers above it "
+        f"are not trained), {MIXTURE} = mixture of all with learned softmax weights, or {AVERAGE} of all",
+        TOP,
     )
-    pooling_without_eos: bool = field(
-        default=False,
-        metadata={"help": "</s> does not count in mean, max and sum, nor in the length ||S|| of 2.1"},
+    pooling_without_eos: bool = option(
+        "</s> does not count in mean, max and sum, nor in the length ||S|| of 2.1", False
     )
-    sentence_width: Optional[int] = field(
-        default=None,
-        metadata={"help": "width of a linear map on top of the pooling (default: none, the encoder's width)"},
+    sentence_width: Optional[int] = option(
+        "width of a linear map on top of the pooling (default: none, the encoder's width)"
     )
-    pooler_width: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "width of the dense layer of --pooling pooler (default: the encoder's); with another "
-            "pooling, of a linear map below that of --sentence-width (thesis A.1, distillation-first)"
-        },
+    pooler_width: Optional[int] = option(
+        "width of the dense layer of --pooling pooler (default: the encoder's); with another "
+        "pooling, of a linear map below that of --sentence-width (thesis A.1, distillation-first)"
     )
-    pretrained_encoder: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "folder of transformers (XLM-R, LaBSE, …) whose encoder takes the place of ours; data of "
-            "its tokenizer: `data_prep subword --tokenizer`. It has its own dropout"
-        },
+    pretrained_encoder: Optional[str] = option(
+        "folder of transformers (XLM-R, LaBSE, …) whose encoder takes the place of ours; data of "
+        "its tokenizer: `data_prep subword --tokenizer`. It has its own dropout"
     )
-    freeze_encoder: bool = field(
-        default=False,
-        metadata={
-            "help": "train what is above the layers alone: mixture, pooler, linear map and the losses' own; "
-            "the layers compute without dropout and gradients (thesis 3.2.2; dual-pivot transfer 3.1). The "
-            "pooler of a --pretrained-encoder is fixed, too, if --sentence-width puts a linear map above it"
-        },
+    freeze_encoder: bool = option(
+        "train what is above the layers alone: mixture, pooler, linear map and the losses' own; "
+        "the layers compute without dropout and gradients (thesis 3.2.2; dual-pivot transfer 3.1). The "
+        "pooler of a --pretrained-encoder is fixed, too, if --sentence-width puts a linear map above it",
+        False,
     )
-    token_encoder: str = field(
-        default="", metadata={"help": "what --pretrained-encoder is, in checkpoints; set by it"}
-    )
-    token_encoder_checksum: str = field(
-        default="", metadata={"help": "checksum of its tokenizer, in checkpoints; set by it"}
-    )
+    token_encoder: str = option("what --pretrained-encoder is, in checkpoints; set by it", "")
+    token_encoder_checksum: str = option("checksum of its tokenizer, in checkpoints; set by it", "")
 
 
 def parse_layer(text: str, layers: int) -> int | None:

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from fairseq_ext.modules.attention import Attention
 from fairseq_ext.modules.dropout import EmbeddingDropout
-from fairseq_ext.modules.residual_block import layer_norm
 from fairseq_ext.modules.transformer_layers import Layer
 
 
@@ -43,7 +42,7 @@ class InterlinguaLayer(Layer):
         self.encoder_attn = Attention(
             width, cfg.encoder.attention_heads, cfg.attention_dropout, self_attention=False
         )
-        self.encoder_attn_layer_norm = layer_norm(width, cfg.norm_affine)
+        self.encoder_attn_layer_norm = self._norms(cfg, width)
 
     def forward(self, x: Tensor, padding: Tensor, states: Tensor, state_padding: Tensor | None) -> Tensor:
         """What the queries have become after the layer, T x B x C.

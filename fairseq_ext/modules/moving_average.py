@@ -39,10 +39,10 @@ class MovingAverage:
             self._average(f"{name}.{key}", parameter).lerp_(parameter.float(), 1 - self.momentum)
 
     def _average(self, key: str, parameter: Tensor) -> Tensor:
-        known = self.weights.get(key)
-        if known is None:
-            known = parameter.detach().float().clone()
-        self.weights[key] = known.to(parameter.device)
+        average = self.weights.get(key)
+        if average is None:
+            average = parameter.detach().float().clone()
+        self.weights[key] = average.to(parameter.device)
         return self.weights[key]
 
 

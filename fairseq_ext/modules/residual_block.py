@@ -5,12 +5,14 @@
 | `post`     | LN(x + F(x))                                                                     |
 | `pre`      | x + F(LN(x))                                                                     |
 | `swap-pre` | x + LN(F(x))                                                                     |
+| `sandwich` | x + LN(F(LN(x))), with two norms (Ding et al. 2021, CogView)                     |
 
-`pre` and `swap-pre` leave the sum of the layers unnormalized, so encoder and decoder end with a norm of
-their own. Dropout is the last thing that happens to a block's contribution before it is added; the paper
-does not say where it is in `swap-pre`.
+All but `post` leave the sum of the layers unnormalized, so encoder and decoder end with a norm of their own.
+Dropout is the last thing that happens to a block's contribution before it is added; the paper does not say
+where it is in `swap-pre`.
 
-A new placement is one entry of `PLACEMENTS`: models, tables and records read all they need there.
+A new placement is one entry of `PLACEMENTS`: models, tables, records and the export to ONNX read all they
+need there. Other formats refuse a placement that they do not know.
 """
 
 from collections.abc import Callable
@@ -38,6 +40,13 @@ def layer_norm(width: int, affine: bool = True) -> LayerNorm:
     return LayerNorm(width, elementwise_affine=affine)
 
 
+def block_norms(width: int, affine: bool, count: int) -> nn.Module:
+    """The norms of a block: one `LayerNorm`, which has fairseq's name in checkpoints, or a list."""
+    if count == 1:
+        return layer_norm(width, affine)
+    return nn.ModuleList(layer_norm(width, affine) for _ in range(count))
+
+
 Sublayer = Callable[[Tensor], Tensor]  # T x B x C -> T x B x C
 
 
@@ -56,9 +65,17 @@ def _swap_pre(x: Tensor, sublayer: Sublayer, norm: nn.Module, dropout: nn.Module
     return x + contribution if residual else contribution
 
 
+def _sandwich(
+    x: Tensor, sublayer: Sublayer, norms: nn.ModuleList, dropout: nn.Module, residual: bool
+) -> Tensor:
+    first, last = norms
+    contribution = dropout(last(sublayer(first(x))))
+    return x + contribution if residual else contribution
+
+
 @dataclass(frozen=True)
 class NormPlacement:
-    """Where the norm of a residual block is.
+    """Where the norms of a residual block are.
 
     Attributes:
         label: in tables and names of systems.
@@ -66,19 +83,23 @@ class NormPlacement:
         final_norm: is the sum of the layers unnormalized, so that encoder and decoder end with a norm?
         apply: function of (x, sublayer, norm, dropout, residual) -> output of the block, all T x B x C.
             Without `residual` the connection around the sublayer is dropped (thesis 8.2.1 (3), "w/o Res.");
-            the rest stays.
+            the rest stays. It calls functions and adds, and nothing else: the export to ONNX calls it on
+            nodes of a graph.
+        norms: of a block; of several, `norm` is the list.
     """
 
     label: str
     formula: str
     final_norm: bool
     apply: Callable[[Tensor, Sublayer, nn.Module, nn.Module, bool], Tensor]
+    norms: int = 1
 
 
-PLACEMENTS = {  # in the order of Table 8.2
+PLACEMENTS = {  # in the order of Table 8.2, then others
     "pre": NormPlacement("PreNorm", "x+F(LN(x))", final_norm=True, apply=_pre),
     "post": NormPlacement("PostNorm", "LN(x+F(x))", final_norm=False, apply=_post),
     "swap-pre": NormPlacement("Swap-PreNorm", "x+LN(F(x))", final_norm=True, apply=_swap_pre),
+    "sandwich": NormPlacement("Sandwich-LN", "x+LN(F(LN(x)))", final_norm=True, apply=_sandwich, norms=2),
 }
 
 

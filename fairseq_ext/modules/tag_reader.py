@@ -35,13 +35,13 @@ class TagReader(nn.Module):
         return "source" in self.placement.encoder
 
     def _languages(self, tags: Tensor) -> Tensor:
-        found = self.numbers[tags]
-        if (found < 0).any():
+        languages = self.numbers[tags]
+        if (languages < 0).any():
             raise InputError(
-                f"token {int(tags[found < 0][0])}: expected a language tag in its place; sentences need"
+                f"token {int(tags[languages < 0][0])}: expected a language tag in its place; sentences need"
                 " their tags, and padding on the right, as the task multilingual_nmt makes them"
             )
-        return found
+        return languages
 
     def source_languages(self, src_tokens: Tensor) -> Tensor:
         """Number of each sentence's language among the languages of the model: B x S -> B.

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from fairseq_ext.modules.attention import Attention
 from fairseq_ext.modules.dropout import Dropout
-from fairseq_ext.modules.residual_block import PLACEMENTS, layer_norm
+from fairseq_ext.modules.residual_block import PLACEMENTS, block_norms
 
 
 class Layer(nn.Module):
@@ -13,10 +13,10 @@ class Layer(nn.Module):
 
     def __init__(self, cfg, side):
         super().__init__()
-        self.residual_block = PLACEMENTS[str(cfg.norm_placement)].apply
+        self.norm_placement = PLACEMENTS[str(cfg.norm_placement)]
         width = side.embed_dim
         self._build_first(cfg, side)
-        self.self_attn_layer_norm = layer_norm(width, cfg.norm_affine)
+        self.self_attn_layer_norm = self._norms(cfg, width)
         self.dropout_module = Dropout(cfg.dropout, module_name=self.__class__.__name__)
         self.activation_dropout_module = Dropout(
             float(cfg.activation_dropout or cfg.relu_dropout or 0), module_name=self.__class__.__name__
@@ -25,7 +25,7 @@ class Layer(nn.Module):
         self._build_between(cfg, width)
         self.fc1 = nn.Linear(width, side.ffn_embed_dim)
         self.fc2 = nn.Linear(side.ffn_embed_dim, width)
-        self.final_layer_norm = layer_norm(width, cfg.norm_affine)
+        self.final_layer_norm = self._norms(cfg, width)
 
     def _build_first(self, cfg, side) -> None:
         """Hook for the first sublayer."""
@@ -34,6 +34,9 @@ class Layer(nn.Module):
     def _build_between(self, cfg, width: int) -> None:
         """Hook for what lies between self-attention and feed-forward network."""
 
+    def _norms(self, cfg, width: int) -> nn.Module:
+        return block_norms(width, cfg.norm_affine, self.norm_placement.norms)
+
     def upgrade_state_dict_named(self, state_dict: dict, name: str) -> None:
         """fairseq asks every layer to rename parameters of checkpoints from before 2019: none here."""
 
@@ -41,7 +44,7 @@ class Layer(nn.Module):
         return self.fc2(self.activation_dropout_module(self.activation_fn(self.fc1(x))))
 
     def _block(self, x: Tensor, sublayer, norm: nn.Module, residual: bool = True) -> Tensor:
-        return self.residual_block(x, sublayer, norm, self.dropout_module, residual)
+        return self.norm_placement.apply(x, sublayer, norm, self.dropout_module, residual)
 
 
 class EncoderLayer(Layer):
@@ -90,7 +93,7 @@ class DecoderLayer(Layer):
                 key_width=cfg.encoder.embed_dim,
                 self_attention=False,
             )
-            self.encoder_attn_layer_norm = layer_norm(width, cfg.norm_affine)
+            self.encoder_attn_layer_norm = self._norms(cfg, width)
 
     def forward(
         self,

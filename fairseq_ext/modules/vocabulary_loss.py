@@ -70,7 +70,7 @@ class _FusedLoss(torch.autograd.Function):
         feature_gradient, weight_gradient = ctx.saved_tensors
         # float32 first: a loss scale above 65,504 is no number of float16
         gradients = feature_gradient.float() * loss_gradient, weight_gradient * loss_gradient
-        return *(one.to(kind) for one, kind in zip(gradients, ctx.types, strict=True)), None, None
+        return *(gradient.to(kind) for gradient, kind in zip(gradients, ctx.types, strict=True)), None, None
 
 
 def fused_label_smoothed_loss(

@@ -1,7 +1,7 @@
 """Optimizer `fused_adam`: torch's fused AdamW in place of the Python loop of fairseq's `adam`."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import List
 
 import torch
@@ -10,15 +10,14 @@ from fairseq.optim import FairseqOptimizer, register_optimizer
 from omegaconf import II
 
 from command_line.errors import InputError
+from fairseq_ext.options import option
 
 
 @dataclass
 class FusedAdamConfig(FairseqDataclass):
-    adam_betas: str = field(default="(0.9, 0.98)", metadata={"help": "betas (Vaswani et al. 2017)"})
-    adam_eps: float = field(
-        default=1e-8, metadata={"help": "added to the root of the bias-corrected second moment"}
-    )
-    weight_decay: float = field(default=0.0, metadata={"help": "decoupled weight decay"})
+    adam_betas: str = option("betas (Vaswani et al. 2017)", "(0.9, 0.98)")
+    adam_eps: float = option("added to the root of the bias-corrected second moment", 1e-8)
+    weight_decay: float = option("decoupled weight decay", 0.0)
     lr: List[float] = II("optimization.lr")
 
 
@@ -60,19 +59,19 @@ class FusedAdam(FairseqOptimizer):
         Raises:
             InputError: the averages are of other parameters, or of some of other shapes.
         """
-        known, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
-        if known != own:  # for example of other --losses
+        saved, own = map(_count, (state_dict["param_groups"], self._optimizer.param_groups))
+        if saved != own:  # for example of other --losses
             raise InputError(
-                f"the optimizer of the checkpoint has averages of {known} parameters, here are {own}; give"
+                f"the optimizer of the checkpoint has averages of {saved} parameters, here are {own}; give"
                 " the model and losses of before, or --reset-optimizer to train on without them"
             )
         options = {name: value for name, value in self.optimizer_config.items() if name != "lr"}
         super().load_state_dict(state_dict, options | (optimizer_overrides or {}))
         for parameter, averages in self._optimizer.state.items():
-            found = averages["exp_avg"].shape
-            if found != parameter.shape:
+            shape = averages["exp_avg"].shape
+            if shape != parameter.shape:
                 raise InputError(
-                    f"the optimizer of the checkpoint has averages of {tuple(found)} numbers for a parameter"
+                    f"the optimizer of the checkpoint has averages of {tuple(shape)} numbers for a parameter"
                     f" of {tuple(parameter.shape)}; give --reset-optimizer to train on without them"
                 )
 

@@ -355,7 +355,7 @@ class BaseTask(FairseqTask):
         """Not refused: recipes give the options behind `--` to systems with and without the loss."""
         if self.unused_options:
             logger.warning(
-                "%s without effect: of losses that --losses %s does not name",
+                "%s: no effect, because --losses %s does not name their losses",
                 ", ".join(self.unused_options),
                 ",".join(self.loss_names),
             )
@@ -365,9 +365,11 @@ class BaseTask(FairseqTask):
         for measure in chosen_measures(self.cfg):
             if measure in self.unlogged:  # fairseq would find out at the first validation
                 raise InputError(f"{measure} is not measured without {self.unlogged[measure]}")
-            part, known = OF_A_PART.fullmatch(measure), self.measured_parts()
-            if part and part[1] not in known:
-                raise InputError(f"{measure}: {part[1]} is not validated; expected one of {', '.join(known)}")
+            part, validated = OF_A_PART.fullmatch(measure), self.measured_parts()
+            if part and part[1] not in validated:
+                raise InputError(
+                    f"{measure}: {part[1]} is not validated; expected one of {', '.join(validated)}"
+                )
 
     def measured_parts(self) -> list[str]:
         """What a validation logs measures of besides those of all, `loss_PART` and others."""
@@ -386,8 +388,8 @@ class BaseTask(FairseqTask):
 
     def _check_whole_sets_are_measured(self) -> None:
         steps = self.cfg.max_valid_steps
-        for split, found in self.datasets.items():
-            if split != self.cfg.train_subset and isinstance(steps, int) and len(found.parts) > 1:
+        for split, dataset in self.datasets.items():
+            if split != self.cfg.train_subset and isinstance(steps, int) and len(dataset.parts) > 1:
                 raise InputError(
                     f"--max-valid-steps {steps}: would measure the first parts of {split} only; expected"
                     " none, or a smaller set"

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, Optional
 
@@ -32,6 +32,7 @@ from fairseq_ext.data.noising.tasks import (
 )
 from fairseq_ext.data.pretraining_dataset import ParallelText, PretrainingDataset, binarized_texts, load_text
 from fairseq_ext.modules.decoder_positions import DecoderPositions
+from fairseq_ext.options import option
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.base import ACCURACY, BaseTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
@@ -39,39 +40,29 @@ from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_opti
 
 @dataclass
 class LinguisticPretrainingConfig(SharedTaskConfig):
-    pretraining_tasks: str = field(
-        default="",
-        metadata={
-            "help": "tasks per language with weights (default 1), for example ja=bmass+brss.f,en=mass:2+hfss "
-            "(thesis 4.3, table 4.2)"
-        },
+    pretraining_tasks: str = option(
+        "tasks per language with weights (default 1), for example ja=bmass+brss.f,en=mass:2+hfss "
+        "(thesis 4.3, table 4.2)",
+        "",
     )
-    unify_task_tokens: bool = field(
-        default=False,
-        metadata={"help": "one token for all masking and one for all reordering tasks (thesis, footnote 20)"},
+    unify_task_tokens: bool = option(
+        "one token for all masking and one for all reordering tasks (thesis, footnote 20)", False
     )
-    inverted_mask: bool = field(
-        default=False,
-        metadata={"help": "masking tasks predict the whole inverted sequence, masks included (equation 4.1)"},
+    inverted_mask: bool = option(
+        "masking tasks predict the whole inverted sequence, masks included (equation 4.1)", False
     )
 
-    translation_pairs: str = field(
-        default="",
-        metadata={
-            "help": "directions whose sentence pairs are translated among the tasks, for example ja-en,en-ja"
-            " (not in the thesis)"
-        },
+    translation_pairs: str = option(
+        "directions whose sentence pairs are translated among the tasks, for example ja-en,en-ja"
+        " (not in the thesis)",
+        "",
     )
-    translation_data: Optional[str] = field(
-        default=None,
-        metadata={"help": "binarized folder of these pairs, of the same dictionary (default: the data)"},
+    translation_data: Optional[str] = option(
+        "binarized folder of these pairs, of the same dictionary (default: the data)"
     )
-    translation_share: Optional[float] = field(
-        default=None,
-        metadata={
-            "help": "share of an epoch's examples that are sentence pairs, drawn as often as that takes"
-            " (default: every pair once, or --sampling-temperature as for texts)"
-        },
+    translation_share: Optional[float] = option(
+        "share of an epoch's examples that are sentence pairs, drawn as often as that takes"
+        " (default: every pair once, or --sampling-temperature as for texts)"
     )
 
 
@@ -256,9 +247,9 @@ def _check_translation(cfg: LinguisticPretrainingConfig) -> None:
         InputError: as above.
     """
     share = cfg.translation_share
-    for option, value in (("--translation-data", cfg.translation_data), ("--translation-share", share)):
+    for typed, value in (("--translation-data", cfg.translation_data), ("--translation-share", share)):
         if value is not None and not cfg.translation_pairs:
-            raise InputError(f"{option} {value}: goes with --translation-pairs")
+            raise InputError(f"{typed} {value}: goes with --translation-pairs")
     if share is not None and not 0 < share < 1:
         raise InputError(f"--translation-share {share}: expected a number above 0 and below 1")
 

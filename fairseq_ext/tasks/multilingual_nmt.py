@@ -1,6 +1,6 @@
 """Task `multilingual_nmt`: one model for any set of translation directions over one joint dictionary."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Optional
@@ -18,73 +18,47 @@ from data_prep.formats.directions import Direction, format_direction, parse_dire
 from data_prep.formats.sentences import load_pair
 from fairseq_ext.checkpoints import initializing, origin
 from fairseq_ext.checkpoints.vocabulary_rows import RANDOM
+from fairseq_ext.data.augmentation import Augmentation, AugmentationConfig
 from fairseq_ext.data.batch_fields import FIELDS, FieldSource
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT, PLACEMENTS, LanguageTags
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
-from fairseq_ext.data.remade_sentences import Remade, RemadeSentencesConfig
+from fairseq_ext.options import option
 from fairseq_ext.tasks import validation
 from fairseq_ext.tasks.generating import GeneratingTask
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options, languages_with_tag
 
 
 @dataclass
-class MultilingualNmtConfig(SharedTaskConfig, RemadeSentencesConfig):
-    lang_pairs: str = field(
-        default="", metadata={"help": "directions to train on, for example en-de,de-en,en-fr,fr-en"}
+class MultilingualNmtConfig(SharedTaskConfig, AugmentationConfig):
+    lang_pairs: str = option("directions to train on, for example en-de,de-en,en-fr,fr-en", "")
+    zero_shot_lang_pairs: str = option(
+        "directions to validate on as well; they never enter the loss that selects a checkpoint", ""
     )
-    zero_shot_lang_pairs: str = field(
-        default="",
-        metadata={
-            "help": "directions to validate on as well; they never enter the loss that selects a checkpoint"
-        },
+    language_tags: Optional[ChoiceEnum(list(PLACEMENTS))] = option(
+        "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"
+        f" (default: {DEFAULT_PLACEMENT} in training, the checkpoint's at inference)"
     )
-    language_tags: Optional[ChoiceEnum(list(PLACEMENTS))] = field(
-        default=None,
-        metadata={
-            "help": "which tags stand where: s = source, t = target, enc/dec = side (thesis 8.2.1)"
-            f" (default: {DEFAULT_PLACEMENT} in training, the checkpoint's at inference)"
-        },
+    pretrained_checkpoint: Optional[str] = option(
+        "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt,"
+        " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
     )
-    pretrained_checkpoint: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "start from the weights of a checkpoint of linguistic_pretraining or multilingual_nmt,"
-            " of the same dictionary (thesis 4.4.6); an interrupted training goes on from its own"
-        },
+    pretrained_dictionary: Optional[str] = option(
+        "the dict.LANG.txt that --pretrained-checkpoint was trained with, if it is another one"
+        " than that of the data, or the checkpoint is of stock fairseq: rows are found by symbol"
     )
-    pretrained_dictionary: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "the dict.LANG.txt that --pretrained-checkpoint was trained with, if it is another one"
-            " than that of the data, or the checkpoint is of stock fairseq: rows are found by symbol"
-        },
+    new_rows: str = option(
+        "embeddings of symbols and tags that --pretrained-checkpoint does not have: random, mean"
+        " (of its symbols) or =SYMBOL (a copy), and others by name, for example mean,__af__=__nl__",
+        RANDOM,
     )
-    new_rows: str = field(
-        default=RANDOM,
-        metadata={
-            "help": "embeddings of symbols and tags that --pretrained-checkpoint does not have: random, mean"
-            " (of its symbols) or =SYMBOL (a copy), and others by name, for example mean,__af__=__nl__"
-        },
+    alignments: Optional[str] = option(
+        "which word alignments the losses read (`data_prep align --aligner`, or its `--name`); "
+        "default: the only one in the data folder"
     )
-    alignments: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "which word alignments the losses read (`data_prep align --aligner`, or its `--name`); "
-            "default: the only one in the data folder"
-        },
-    )
-    source_lang: Optional[str] = field(
-        default=None, metadata={"help": "inference: source language", "argparse_alias": "-s"}
-    )
-    target_lang: Optional[str] = field(
-        default=None, metadata={"help": "inference: target language", "argparse_alias": "-t"}
-    )
-    eval_bleu: bool = field(
-        default=False, metadata={"help": "validate with sacreBLEU on detokenized text, per direction"}
-    )
-    eval_bleu_args: str = field(
-        default='{"beam": 5}', metadata={"help": "generation options for --eval-bleu, as JSON"}
-    )
+    source_lang: Optional[str] = option("inference: source language", argparse_alias="-s")
+    target_lang: Optional[str] = option("inference: target language", argparse_alias="-t")
+    eval_bleu: bool = option("validate with sacreBLEU on detokenized text, per direction", False)
+    eval_bleu_args: str = option("generation options for --eval-bleu, as JSON", '{"beam": 5}')
 
 
 @register_task("multilingual_nmt", dataclass=MultilingualNmtConfig)
@@ -188,8 +162,8 @@ class MultilingualNmtTask(GeneratingTask):
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultilingualDataset:
         selecting, zero_shot = self._validated()
         directions = selecting if is_training else selecting + zero_shot
-        remake = Remade.of(self, folder) if is_training else None
-        parts = [self._direction_data(folder, name, direction, remake) for direction in directions]
+        augmentation = Augmentation.of(self, folder) if is_training else None
+        parts = [self._direction_data(folder, name, direction, augmentation) for direction in directions]
         return MultilingualDataset(parts, **options)
 
     def _validated(self) -> tuple[list[Direction], list[Direction]]:
@@ -199,11 +173,11 @@ class MultilingualNmtTask(GeneratingTask):
         return self.supervised, self.zero_shot
 
     def _direction_data(
-        self, folder, split: str, direction: Direction, remake: Remade | None = None
+        self, folder, split: str, direction: Direction, augmentation: Augmentation | None = None
     ) -> DirectionData:
         sources, targets = load_pair(folder, split, direction)
-        if remake is not None:
-            sources, targets = remake.pair(sources, targets, split, direction)
+        if augmentation is not None:
+            sources, targets = augmentation.pair(sources, targets, split, direction)
         sizes = sources.sizes, targets.sizes
         part = DirectionData.with_tags(self.tags, direction, sources, targets, *sizes)
         zero_shot = direction not in self.supervised
@@ -295,12 +269,12 @@ def _check_start(cfg: MultilingualNmtConfig, started: dict | None) -> None:
             f"{initializing.OPTION} {cfg.pretrained_checkpoint}: --finetune-from-model, or --restore-file"
             " with --reset-optimizer, would replace its weights; give one of them"
         )
-    for option, given in (
+    for typed, given in (
         (initializing.DICTIONARY_OPTION, cfg.pretrained_dictionary),
         (f"--new-rows {cfg.new_rows}", cfg.new_rows != RANDOM),
     ):
         if given and not cfg.pretrained_checkpoint:
-            raise InputError(f"{option}: goes with {initializing.OPTION}")
+            raise InputError(f"{typed}: goes with {initializing.OPTION}")
 
 
 def _languages(cfg: MultilingualNmtConfig, directions: list[Direction]) -> list[str]:

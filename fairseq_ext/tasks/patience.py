@@ -32,5 +32,5 @@ def go_on(state: Mapping) -> None:
 
 def _counting() -> Callable | None:
     """fairseq's function, if a training runs in this process."""
-    found = (getattr(sys.modules.get(name), "should_stop_early", None) for name in _MODULES)
-    return next((one for one in found if one is not None), None)
+    functions = (getattr(sys.modules.get(name), "should_stop_early", None) for name in _MODULES)
+    return next((function for function in functions if function is not None), None)

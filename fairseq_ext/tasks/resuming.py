@@ -79,8 +79,8 @@ def _with_task(load: Callable) -> Callable:
                     " has"
                 ) from None
             raise
-        known = extra if isinstance(extra, dict) else {}
-        saved, can_go_on = known.pop(KEY, None), known.pop(CAN_GO_ON, True)
+        saved_state = extra if isinstance(extra, dict) else {}
+        saved, can_go_on = saved_state.pop(KEY, None), saved_state.pop(CAN_GO_ON, True)
         if not isinstance(self.task, BaseTask):
             return extra
         if extra is None and (option := _names_a_file(self.cfg.checkpoint)):

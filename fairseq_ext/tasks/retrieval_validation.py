@@ -94,7 +94,7 @@ class RetrievalValidation:
         """By name; NaN for a pair of which nothing was validated."""
         if self._measured is None:
             sides = [self._gathered(part) for part in range(len(self.pairs))]
-            found = {
+            precisions = {
                 pair: self._precision(part, each)
                 for part, (pair, each) in enumerate(zip(self.pairs, sides, strict=True))
                 if len(each)
@@ -103,8 +103,8 @@ class RetrievalValidation:
             self._measured = {
                 "mean_cosine": round(mean_cosine(everything), 3),
                 "effective_rank": round(effective_rank(everything), 1),
-                NAME: round(sum(found.values()) / len(found), 2),
-                **{f"{NAME}_{pair}": round(found.get(pair, math.nan), 2) for pair in self.pairs},
+                NAME: round(sum(precisions.values()) / len(precisions), 2),
+                **{f"{NAME}_{pair}": round(precisions.get(pair, math.nan), 2) for pair in self.pairs},
             }
             self._warn_of_collapse(min(everything.shape))
         return self._measured
@@ -172,18 +172,18 @@ def precision_at_1(source: Tensor, target: Tensor) -> float:
     """
     source, target = (F.normalize(vectors, dim=-1) for vectors in (source, target))
     own = torch.arange(len(source), device=source.device)
-    found = 0
+    hits = 0
     for anchors, candidates in ((source, target), (target, source)):
         for rows in own.split(ROWS_AT_A_TIME):
-            found += int((anchors[rows] @ candidates.t()).argmax(dim=1).eq(rows).sum())
-    return 100 * found / (2 * len(source))
+            hits += int((anchors[rows] @ candidates.t()).argmax(dim=1).eq(rows).sum())
+    return 100 * hits / (2 * len(source))
 
 
 def precision_of_scores(scores: Tensor) -> float:
     """Percent, mean of both directions, from the scores of all sources with all targets, n x n."""
     own = torch.arange(len(scores), device=scores.device)
-    found = sum(int(each.argmax(dim=1).eq(own).sum()) for each in (scores, scores.t()))
-    return 100 * found / (2 * len(scores))
+    hits = sum(int(each.argmax(dim=1).eq(own).sum()) for each in (scores, scores.t()))
+    return 100 * hits / (2 * len(scores))
 
 
 def mean_cosine(vectors: Tensor) -> float:

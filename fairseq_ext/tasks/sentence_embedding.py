@@ -199,10 +199,10 @@ class SentenceEmbeddingTask(SentencePairTask):
         sample = self._with_vectors(sample)
         measured = validation.without_forced_tags(sample, self.dictionary.pad())
         loss, sample_size, logging_output = super().valid_step(measured, model, criterion)
-        with torch.no_grad(), self.computing(sample):  # what losses see may have been altered for them
-            inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
-            sides = inputs, sample["mirror"]
-            encoded = [model.encoder(**side) for side in sides]
+        inputs = {name: of for name, of in sample["net_input"].items() if name != "prev_output_tokens"}
+        sides = inputs, sample["mirror"]
+        with torch.no_grad(), self.computing(sample):
+            encoded = self._encoded(model, criterion, sides)
         number = int(sample["parts"][0])
         self.retrieval.add(sample["split"], number, sample["lines"], *map(vectors_of, encoded))
         if self.retrieval.needs_tokens:
@@ -213,6 +213,18 @@ class SentenceEmbeddingTask(SentencePairTask):
             logging_output, self.pairs, self.pairs[number], supervised=True
         )
         return loss, sample_size, logging_output
+
+    @staticmethod
+    def _encoded(model, criterion, sides) -> list:
+        """The encoder's outputs for both sides of a batch, which the criterion has just seen. What it did
+        not compute, or computed of sentences in which a loss hid something, is computed here.
+        """
+        seen = criterion.validated
+        known = (seen.source, seen.mirror) if seen and not criterion.cached_gradients else (None, None)
+        return [
+            model.encoder(**side) if output is None else output
+            for output, side in zip(known, sides, strict=True)
+        ]
 
     def _left_out(self, tokens):
         """Which tokens have no share in validation's BERT-score, B x T."""

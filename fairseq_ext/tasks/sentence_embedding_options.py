@@ -1,7 +1,7 @@
 """The options of the task `sentence_embedding`, and which of them, and of the losses, do not go together."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 from fairseq.dataclass import ChoiceEnum
@@ -13,6 +13,7 @@ from fairseq_ext.data import layer_sums
 from fairseq_ext.data.training_sample import TrainingSample
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.modules.similarity import BERT_SCORE
+from fairseq_ext.options import option
 from fairseq_ext.tasks import frozen_vectors
 from fairseq_ext.tasks.retrieval_validation import SIMILARITIES
 from fairseq_ext.tasks.shared_options import SharedTaskConfig, check_shared_options
@@ -23,142 +24,92 @@ TEACHER_POOLINGS = ("mean", "cls", "pooler")
 
 @dataclass
 class SentenceEmbeddingConfig(SharedTaskConfig):
-    pairs: str = field(
-        default="",
-        metadata={
-            "help": "pairs of languages to train on, for example de-en,fr-en; both sides of a pair are "
-            "encoded in every step, so one order of its languages suffices"
-        },
+    pairs: str = option(
+        "pairs of languages to train on, for example de-en,fr-en; both sides of a pair are "
+        "encoded in every step, so one order of its languages suffices",
+        "",
     )
-    max_source_positions: int = field(
-        default=120,
-        metadata={"help": "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)"},
+    max_source_positions: int = option(
+        "longer sentences are cut to so many tokens, </s> included (thesis 2.3.3: 120)", 120
     )
-    max_target_positions: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "positions of a decoder, if there is one, language tag included (default: one more than "
-            "--max-source-positions)"
-        },
+    max_target_positions: Optional[int] = option(
+        "positions of a decoder, if there is one, language tag included (default: one more than "
+        "--max-source-positions)"
     )
-    random_sides: bool = field(
-        default=False,
-        metadata={"help": "which sentence of a pair is the source is random, anew in every epoch"},
+    random_sides: bool = option(
+        "which sentence of a pair is the source is random, anew in every epoch", False
     )
-    random_batches: bool = field(
-        default=False,
-        metadata={
-            "help": "batches are of pairs of any length, and padded (default: of like length, so that wrong "
-            "translations in a batch are as long as the right one)"
-        },
+    random_batches: bool = option(
+        "batches are of pairs of any length, and padded (default: of like length, so that wrong "
+        "translations in a batch are as long as the right one)",
+        False,
     )
-    pair_budget: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "train on so many pairs of sentences in all, drawn at random from those of all --pairs, "
-            "the same ones in every epoch (Niu et al. 2022, 3.1: 1000000; default: all)"
-        },
+    pair_budget: Optional[int] = option(
+        "train on so many pairs of sentences in all, drawn at random from those of all --pairs, "
+        "the same ones in every epoch (Niu et al. 2022, 3.1: 1000000; default: all)"
     )
-    min_tokens: int = field(
-        default=0,
-        metadata={
-            "help": "then leave out pairs of which a sentence has fewer tokens, </s> not included "
-            "(Niu et al. 2022, 3.1: 5)"
-        },
+    min_tokens: int = option(
+        "then leave out pairs of which a sentence has fewer tokens, </s> not included "
+        "(Niu et al. 2022, 3.1: 5)",
+        0,
     )
-    max_pair_tokens: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "leave out pairs of which both sentences together have more tokens, </s> not included "
-            "(Pan, Hang et al. 2021, 3.1: 128; default: none)"
-        },
+    max_pair_tokens: Optional[int] = option(
+        "leave out pairs of which both sentences together have more tokens, </s> not included "
+        "(Pan, Hang et al. 2021, 3.1: 128; default: none)"
     )
-    first_pairs: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "then take the first so many of every one of --pairs (Pan, Hang et al. 2021: 250000, "
-            "600000 or 2000000; default: all)"
-        },
+    first_pairs: Optional[int] = option(
+        "then take the first so many of every one of --pairs (Pan, Hang et al. 2021: 250000, "
+        "600000 or 2000000; default: all)"
     )
-    unpaired: bool = field(
-        default=False,
-        metadata={
-            "help": "the two sides of a batch are drawn independently: from the sides of a bitext or, where "
-            "there is none, from all texts of both languages (Tien and Steinert-Threlkeld 2022, 3.2)"
-        },
+    unpaired: bool = option(
+        "the two sides of a batch are drawn independently: from the sides of a bitext or, where "
+        "there is none, from all texts of both languages (Tien and Steinert-Threlkeld 2022, 3.2)",
+        False,
     )
-    alignments: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "which word alignments the losses read (`data_prep align --aligner`, or its `--name`); "
-            "default: the only one in the data folder"
-        },
+    alignments: Optional[str] = option(
+        "which word alignments the losses read (`data_prep align --aligner`, or its `--name`); "
+        "default: the only one in the data folder"
     )
-    teacher: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "name of the teacher whose vectors the losses read (`embeddings encode --data --name`; "
-            "thesis 3.3)"
-        },
+    teacher: Optional[str] = option(
+        "name of the teacher whose vectors the losses read (`embeddings encode --data --name`; thesis 3.3)"
     )
-    teacher_checkpoint: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
-            "batch; slower, and takes no disk. A checkpoint, or a folder of sentence-transformers or "
-            "transformers (LaBSE, …) whose tokenizer is the data's (`data_prep subword --tokenizer`)"
-        },
+    teacher_checkpoint: Optional[str] = option(
+        "in place of --teacher: a sentence encoder of the same dictionary that encodes every "
+        "batch; slower, and takes no disk. A checkpoint, or a folder of sentence-transformers or "
+        "transformers (LaBSE, …) whose tokenizer is the data's (`data_prep subword --tokenizer`)"
     )
-    teacher_pooling: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "of a folder of transformers that --teacher-checkpoint names: mean, cls or pooler, as of "
-            "`embeddings encode --encoder transformers --pooling`"
-        },
+    teacher_pooling: Optional[str] = option(
+        "of a folder of transformers that --teacher-checkpoint names: mean, cls or pooler, as of "
+        "`embeddings encode --encoder transformers --pooling`"
     )
-    encoder_vectors: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "with --freeze-encoder and --sentence-width: name of the vectors that this very encoder "
-            "has stored (`embeddings encode --data --name`); no update runs its layers, and the linear map "
-            "alone is trained (thesis 3.2.2)"
-        },
+    encoder_vectors: Optional[str] = option(
+        "with --freeze-encoder and --sentence-width: name of the vectors that this very encoder "
+        "has stored (`embeddings encode --data --name`); no update runs its layers, and the linear map "
+        "alone is trained (thesis 3.2.2)"
     )
-    layer_sums: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "with --freeze-encoder: name of the stored sums over tokens of all layers, which "
-            "training reads in place of encoding (`embeddings encode --data --layer-sums --name`; Tien and "
-            "Steinert-Threlkeld 2022, 3.1)"
-        },
+    layer_sums: Optional[str] = option(
+        "with --freeze-encoder: name of the stored sums over tokens of all layers, which "
+        "training reads in place of encoding (`embeddings encode --data --layer-sums --name`; Tien and "
+        "Steinert-Threlkeld 2022, 3.1)"
     )
-    eval_retrieval: bool = field(
-        default=False,
-        metadata={
-            "help": "validate by P@1 of retrieval, mean of both directions of every pair, and their "
-            "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric"
-        },
+    eval_retrieval: bool = option(
+        "validate by P@1 of retrieval, mean of both directions of every pair, and their "
+        "mean `retrieval`: for --best-checkpoint-metric retrieval --maximize-best-checkpoint-metric",
+        False,
     )
-    eval_retrieval_similarity: ChoiceEnum(SIMILARITIES) = field(
-        default="cosine",
-        metadata={
-            "help": "of --eval-retrieval: cosine of the sentence vectors, or BERT-score by cosines of the "
-            "states that are pooled (Niu et al. 2022, 3.3), which are kept until the validation is over"
-        },
+    eval_retrieval_similarity: ChoiceEnum(SIMILARITIES) = option(
+        "of --eval-retrieval: cosine of the sentence vectors, or BERT-score by cosines of the "
+        "states that are pooled (Niu et al. 2022, 3.3), which are kept until the validation is over",
+        "cosine",
     )
-    eval_retrieval_normalization: float = field(
-        default=0.0,
-        metadata={
-            "help": "of --eval-retrieval: alpha of the normalization over the whole set "
-            "(Niu et al. 2022, 2.2: 0.75); 0: without"
-        },
+    eval_retrieval_normalization: float = option(
+        "of --eval-retrieval: alpha of the normalization over the whole set "
+        "(Niu et al. 2022, 2.2: 0.75); 0: without",
+        0.0,
     )
-    eval_retrieval_without_specials: bool = field(
-        default=False,
-        metadata={
-            "help": "of --eval-retrieval-similarity bert-score: <s> and </s> have no share in the means over "
-            "tokens"
-        },
+    eval_retrieval_without_specials: bool = option(
+        "of --eval-retrieval-similarity bert-score: <s> and </s> have no share in the means over tokens",
+        False,
     )
 
 
@@ -184,11 +135,11 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             "--eval-retrieval-normalization": cfg.eval_retrieval_normalization != 0,
             "--eval-retrieval-without-specials": cfg.eval_retrieval_without_specials,
         }
-        for option in (option for option, is_given in given.items() if is_given):
-            raise InputError(f"{option}: of --eval-retrieval, which is not given; give both")
+        for typed in (typed for typed, is_given in given.items() if is_given):
+            raise InputError(f"{typed}: needs --eval-retrieval; give both")
     if cfg.eval_retrieval_without_specials and cfg.eval_retrieval_similarity != BERT_SCORE:
         raise InputError(
-            f"--eval-retrieval-without-specials: of --eval-retrieval-similarity {BERT_SCORE}; give both"
+            f"--eval-retrieval-without-specials: needs --eval-retrieval-similarity {BERT_SCORE}; give both"
         )
     if cfg.layer_sums and cfg.encoder_vectors:
         raise InputError("--layer-sums: --encoder-vectors is given, too; give one of them")
@@ -197,15 +148,15 @@ def check_options(cfg: SentenceEmbeddingConfig) -> None:
             "--encoder-vectors: not with --unpaired, which draws the sentences of a side anew in every epoch;"
             " --layer-sums follow them"
         )
-    for option in ("max_pair_tokens", "first_pairs"):
-        if cfg.unpaired and getattr(cfg, option) is not None:
-            name = option.replace("_", "-")
+    for typed in ("max_pair_tokens", "first_pairs"):
+        if cfg.unpaired and getattr(cfg, typed) is not None:
+            name = typed.replace("_", "-")
             raise InputError(f"--{name}: not with --unpaired, which has no pairs of sentences")
     if cfg.unpaired and cfg.random_sides:
         raise InputError("--random-sides: not with --unpaired, whose sides are languages")
     if cfg.encoder_vectors and cfg.eval_retrieval_similarity == BERT_SCORE:
         raise InputError(
-            f"--eval-retrieval-similarity {BERT_SCORE}: of states of tokens; --encoder-vectors has none"
+            f"--eval-retrieval-similarity {BERT_SCORE}: needs states of tokens; --encoder-vectors has none"
         )
     _check_teacher_options(cfg)
     TrainingSample.of(cfg)  # checks its options
@@ -280,9 +231,7 @@ def _check_teacher_options(cfg: SentenceEmbeddingConfig) -> None:
     if cfg.teacher_pooling is None:
         return
     if not cfg.teacher_checkpoint:
-        raise InputError(
-            "--teacher-pooling: is of a folder that --teacher-checkpoint names; give both, or none"
-        )
+        raise InputError("--teacher-pooling: needs a folder as --teacher-checkpoint; give both, or none")
     if cfg.teacher_pooling not in TEACHER_POOLINGS:
         expected = ", ".join(TEACHER_POOLINGS)
         raise InputError(f"--teacher-pooling: found {cfg.teacher_pooling!r}, expected one of {expected}")
@@ -290,9 +239,9 @@ def _check_teacher_options(cfg: SentenceEmbeddingConfig) -> None:
 
 def _check_teacher(cfg: SentenceEmbeddingConfig, losses: list[str]) -> None:
     taught = [name for name, loss in LOSSES.items() if "teacher" in loss.batch_fields]
-    for option, given in (("--teacher", cfg.teacher), ("--teacher-checkpoint", cfg.teacher_checkpoint)):
+    for typed, given in (("--teacher", cfg.teacher), ("--teacher-checkpoint", cfg.teacher_checkpoint)):
         if given and not set(losses).intersection(taught):
             raise InputError(
-                f"{option} {given}: none of --losses {','.join(losses)} learns from a teacher; leave the"
+                f"{typed} {given}: none of --losses {','.join(losses)} learns from a teacher; leave the"
                 f" option out, or add {' or '.join(taught)}"
             )

@@ -1,7 +1,7 @@
 """The options that our tasks share."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import List, Optional
 
@@ -11,6 +11,7 @@ from fairseq.utils import split_paths
 from omegaconf import II
 
 from command_line.errors import InputError
+from fairseq_ext.options import option
 from fairseq_ext.tasks.improvements import LARGER_IS_BETTER, LESS_IS_BETTER
 from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
 
@@ -25,64 +26,42 @@ MEASURED_WITH = {
 
 @dataclass
 class SharedTaskConfig(FairseqDataclass):
-    data: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
-        },
+    data: Optional[str] = option(
+        "folder of `python -m data_prep binarize` (several, separated by colons: one per epoch)"
     )
-    langs: str = field(
-        default="",
-        metadata={
-            "help": "languages that get a tag, in this order (default: those that are trained on, sorted)"
-        },
+    langs: str = option(
+        "languages that get a tag, in this order (default: those that are trained on, sorted)", ""
     )
-    sampling_temperature: Optional[float] = field(
-        default=None,
-        metadata={
-            "help": "sample directions (pre-training: files) with p ~ size^(1/T); default: everything once "
-            "per epoch (thesis 8.2.1)"
-        },
+    sampling_temperature: Optional[float] = option(
+        "sample directions (pre-training: files) with p ~ size^(1/T); default: everything once "
+        "per epoch (thesis 8.2.1)"
     )
-    max_source_positions: int = field(
-        default=256, metadata={"help": "longest source in tokens, tags and </s> included (thesis 8.2.1: 256)"}
+    max_source_positions: int = option(
+        "longest source in tokens, tags and </s> included (thesis 8.2.1: 256)", 256
     )
-    max_target_positions: int = field(
-        default=256, metadata={"help": "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)"}
+    max_target_positions: int = option(
+        "longest target in tokens, tag and </s> included (thesis 8.2.1: 256)", 256
     )
-    autocast_bf16: bool = field(
-        default=False,
-        metadata={"help": "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products"},
+    autocast_bf16: bool = option(
+        "bfloat16 autocast on CPU and GPU: float32 weights and losses, bfloat16 products", False
     )
-    compile: bool = field(
-        default=False,
-        metadata={
-            "help": "train with layers compiled by torch.compile, for GPUs; on a CPU layers are faster as "
-            "they are"
-        },
+    compile: bool = option(
+        "train with layers compiled by torch.compile, for GPUs; on a CPU layers are faster as they are", False
     )
-    improvement_metrics: str = field(
-        default="",
-        metadata={
-            "help": "count validations in which all of these are better than before, for example "
-            "accuracy,ppl, as `improvements`: for --best-checkpoint-metric improvements "
-            "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)"
-        },
+    improvement_metrics: str = option(
+        "count validations in which all of these are better than before, for example "
+        "accuracy,ppl, as `improvements`: for --best-checkpoint-metric improvements "
+        "--maximize-best-checkpoint-metric --patience N (thesis 4.4.3)",
+        "",
     )
-    batches_per_update: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "batches (of --max-tokens or --batch-size) in an update, whatever the number of GPUs or "
-            "processes; --update-freq then is that number by processes, rounded up "
-            "(default: --update-freq times processes)"
-        },
+    batches_per_update: Optional[int] = option(
+        "batches (of --max-tokens or --batch-size) in an update, whatever the number of GPUs or "
+        "processes; --update-freq then is that number by processes, rounded up "
+        "(default: --update-freq times processes)"
     )
-    virtual_epoch_updates: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "virtual epochs: divide every pass over the training data into epochs of at most so many"
-            " updates, after each of which is validated and saved (default: a pass is an epoch)"
-        },
+    virtual_epoch_updates: Optional[int] = option(
+        "virtual epochs: divide every pass over the training data into epochs of at most so many"
+        " updates, after each of which is validated and saved (default: a pass is an epoch)"
     )
     update_freq: List[int] = II("optimization.update_freq")
     train_subset: str = II("dataset.train_subset")
@@ -165,9 +144,9 @@ def _check_validation(cfg) -> None:
         )
     for measure in chosen_measures(cfg):
         needed = (options for first, options in MEASURED_WITH.items() if measure.startswith(first))
-        for option in chain.from_iterable(needed):
-            if not getattr(cfg, option, None):  # else it ends after an epoch
-                raise InputError(f"{measure} is not measured without --{option.replace('_', '-')}")
+        for needed_option in chain.from_iterable(needed):
+            if not getattr(cfg, needed_option, None):  # else it ends after an epoch
+                raise InputError(f"{measure} is not measured without --{needed_option.replace('_', '-')}")
     name = str(cfg.best_checkpoint_metric)
     larger = name.startswith((*LARGER_IS_BETTER, IMPROVEMENTS))
     if larger and cfg.maximize_best_checkpoint_metric is False:
@@ -182,13 +161,13 @@ def _check_validation(cfg) -> None:
 
 def _check_virtual_epochs(cfg) -> None:
     """They are made of the order and the number of updates of whole passes."""
-    found = {
+    refused = {
         "--skip-remainder-batch": cfg.skip_remainder_batch is True,
         "--curriculum": isinstance(cfg.curriculum, int) and cfg.curriculum > 0,
         f"--update-freq {','.join(map(str, cfg.update_freq))}": len(cfg.update_freq) > 1,
     }
-    for option in (option for option, is_there in found.items() if is_there):
-        raise InputError(f"{option}: counts epochs, which --virtual-epoch-updates divides; give one of both")
+    for typed in (typed for typed, is_there in refused.items() if is_there):
+        raise InputError(f"{typed}: counts epochs, which --virtual-epoch-updates divides; give one of both")
 
 
 def languages_with_tag(cfg: SharedTaskConfig, used: Iterable[str], option: str) -> list[str]:

@@ -12,13 +12,15 @@ from argparse import Namespace
 from pathlib import Path
 
 import torch
+from fairseq.dataclass.configs import GenerationConfig
 from fairseq.logging import metrics
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.records import check, parse_json
+from data_prep.bleu import bleu_metric
 from data_prep.formats.directions import Direction, format_direction
-from data_prep.formats.preparation import raw_text_path
+from data_prep.formats.preparation import Preparation, raw_text_path
 from fairseq_ext.checkpoints.option_values import Unfit, describe, fitted, shown
 
 SUMS = ("loss", "nll_loss", "sample_size", "ntokens")  # that a batch logs under its direction, too
@@ -94,14 +96,10 @@ class ValidationBleu:
     @classmethod
     def of_folder(cls, folder: str) -> "ValidationBleu":
         """Of a binarized folder, as it says itself how its text was prepared."""
-        from data_prep.formats.preparation import Preparation
-
         return cls(Preparation.load(folder), RawReferences(folder))
 
     def _scorer(self, language: str):
         if language not in self._scorers:
-            from data_prep.bleu import bleu_metric
-
             self._scorers[language] = bleu_metric(language)
         return self._scorers[language]
 
@@ -166,8 +164,6 @@ def generation_options(text: str) -> Namespace:
     Raises:
         InputError: not JSON, no such option, or a value of another type.
     """
-    from fairseq.dataclass.configs import GenerationConfig
-
     where = "--eval-bleu-args"
     given = parse_json(text.encode("utf-8", "replace"), where)
     check(given, {}, where)

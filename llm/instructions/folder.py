@@ -102,11 +102,11 @@ class Instructions:
         """
         loaded = [InstructionFolder.load(folder) for folder in folders]
         names: dict[str, str] = {}
-        for one in loaded:
-            for code, name in one.languages.items():
+        for part in loaded:
+            for code, name in part.languages.items():
                 if names.setdefault(code, name) != name:
                     raise InputError(
-                        f"{one.folder / INDEX}: {code} is called {name!r}, but {names[code]!r} in another"
+                        f"{part.folder / INDEX}: {code} is called {name!r}, but {names[code]!r} in another"
                         " folder; make both of the same text"
                     )
         return cls(loaded)
@@ -114,15 +114,15 @@ class Instructions:
     @property
     def languages(self) -> dict[str, str]:
         """Code -> its name in instructions."""
-        return {code: name for one in self.folders for code, name in one.languages.items()}
+        return {code: name for folder in self.folders for code, name in folder.languages.items()}
 
     def directions(self, tasks: Iterable[str]) -> list[str]:
         """Those of the folders that have training instructions of one of the objectives, in alphabetical
         order.
         """
         wanted = set(tasks)
-        having = [one for one in self.folders if any(one.paths(TRAIN, task) for task in wanted)]
-        return sorted({direction for one in having for direction in one.directions})
+        having = [folder for folder in self.folders if any(folder.paths(TRAIN, task) for task in wanted)]
+        return sorted({direction for folder in having for direction in folder.directions})
 
     def paths(self, split: str, tasks: Iterable[str]) -> list[Path]:
         """The files of objectives.
@@ -130,16 +130,16 @@ class Instructions:
         Raises:
             InputError: one has no instructions in this set, or has them in two folders.
         """
-        found = []
+        chosen = []
         for task in tasks:
-            having = [paths for one in self.folders if (paths := one.paths(split, task))]
+            having = [paths for folder in self.folders if (paths := folder.paths(split, task))]
             if len(having) != 1:
-                where = ", ".join(str(one.folder) for one in self.folders)
+                where = ", ".join(str(folder.folder) for folder in self.folders)
                 wrong = "there are none" if not having else "two folders have them"
                 raise InputError(
                     f"--instructions {where}: {split} instructions of {task}: {wrong}; make them by"
                     f" `python -m llm {STEP} --tasks {task}` of text with a {split} set, and give one folder"
                     " that has them"
                 )
-            found += having[0]
-        return found
+            chosen += having[0]
+        return chosen

@@ -1,10 +1,13 @@
 """A sentence and its translation, as instructions see them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from llm.instructions.word_pairs import Characters, is_word
+
+TRIES = 20  # phrases of other sentences that are drawn until one fits
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class Side:
         words = [self.spelled((a, b)) for a, b in self.words if place[0] <= a < b <= place[1]]
         return f" {' '.join(words)} ".casefold()
 
+    def length(self, place: Characters) -> int:
+        """Words of a phrase; in a language without spaces its characters."""
+        text = self.spelled(place)
+        return len(text) if self.is_unspaced else len(text.split())
+
     def with_phrase(self, number: int, text: str) -> str:
         """The sentence with another text in the place of a phrase."""
         start, end = self.phrases[number]
@@ -52,6 +60,9 @@ class SentencePair:
 
     source: Side
     target: Side
+    elsewhere: Mapping[int, Sequence[str]] = field(
+        default_factory=dict
+    )  # phrases of other targets, by length
 
     @cached_property
     def phrases(self) -> list[tuple[str, str]]:
@@ -81,6 +92,21 @@ class SentencePair:
                 return texts
         return []
 
+    def phrase_from_elsewhere(self, number: int, chance: random.Random) -> str | None:
+        """A phrase of another target sentence, as long as that of an aligned pair. It is no part of this
+        sentence, and no right phrase of it is a part of it. None where none was drawn.
+        """
+        target = self.target
+        phrases = self.elsewhere.get(target.length(target.phrases[number]), ())
+        right = {folded for _, folded in self._folded}
+        sentence = target.folded((0, len(target.text)))
+        for _ in range(TRIES if phrases else 0):
+            text = chance.choice(phrases)
+            folded = text.casefold() if target.is_unspaced else f" {text} ".casefold()
+            if folded not in sentence and not _overlaps(folded, right):
+                return text
+        return None
+
     def can_be_wrong(self, number: int, side: int) -> bool:
         """Whether there is such a text."""
         return bool(self.wrong_counterparts(number, side))
@@ -105,6 +131,15 @@ class SentencePair:
             _different(side, (word for word in side.words if is_word(side.spelled(word))))
             for side in (self.source, self.target)
         )
+
+
+def phrases_by_length(sides: Iterable[Side]) -> dict[int, list[str]]:
+    """The different aligned phrases of sentences in one language, by their lengths, in their order."""
+    by_length: dict[int, dict[str, None]] = {}
+    for side in sides:
+        for place in side.phrases:
+            by_length.setdefault(side.length(place), {})[side.spelled(place)] = None
+    return {length: list(phrases) for length, phrases in by_length.items()}
 
 
 def _different(side: Side, places: Iterable[Characters]) -> dict[str, str]:

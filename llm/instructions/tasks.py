@@ -74,8 +74,8 @@ def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 
 def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """HintInstruct (6.2.3): a translation with at most five aligned pairs as hints."""
-    pairs = pair.phrases
+    """HintInstruct (6.2.3): a translation with at most five different aligned pairs as hints."""
+    pairs = list(dict.fromkeys(pair.phrases))
     if not pairs:
         return None
     chosen = sorted(chance.sample(range(len(pairs)), min(MOST_HINTS, len(pairs))))
@@ -90,11 +90,19 @@ def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 
 def revision(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """ReviseInstruct (6.2.3): a translation in which another phrase stands in the place of an aligned one."""
-    number = _first(pair, chance, lambda number: pair.can_be_wrong(number, 1))
+    """ReviseInstruct (6.2.3): a translation in which another phrase stands in the place of an aligned one.
+
+    If there are phrases of other sentences, it is one of these, so that only the source tells. A phrase of
+    the same sentence would be there twice.
+    """
+    number = _first(pair, chance, lambda number: bool(pair.elsewhere) or pair.can_be_wrong(number, 1))
     if number is None:
         return None
-    wrong, right = chance.choice(pair.wrong_counterparts(number, 1)), pair.phrases[number][1]
+    wrong, right = pair.phrase_from_elsewhere(number, chance), pair.phrases[number][1]
+    if wrong is None:
+        if not (own := pair.wrong_counterparts(number, 1)):
+            return None
+        wrong = chance.choice(own)
     source, target = pair.source, pair.target
     return Instruction(
         f"Given the following translation of {target.language} from {source.language}, output the incorrectly"

@@ -158,9 +158,9 @@ class Padding:
         self.pad = pad
 
     def __call__(self, examples: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
-        tokens = [one["input_ids"] for one in examples]
+        tokens = [example["input_ids"] for example in examples]
         return {
             "input_ids": padded(tokens, self.pad),
             "attention_mask": padded([[1] * len(row) for row in tokens], 0),
-            "labels": padded([one["labels"] for one in examples], IGNORED),
+            "labels": padded([example["labels"] for example in examples], IGNORED),
         }

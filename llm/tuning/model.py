@@ -58,7 +58,7 @@ def with_new_adapter(model, lora: Lora):
         raise InputError(f"--lora-modules: {reason}; expected names of linear layers of the model") from None
     adapted_names = adapted.base_model.targeted_module_names
     for name in lora.lora_modules or ():  # of several `peft` wants only one to be there
-        if not any(f".{one}".endswith(f".{name}") for one in adapted_names):
+        if not any(f".{module_name}".endswith(f".{name}") for module_name in adapted_names):
             raise InputError(
                 f"--lora-modules: {name!r} is no layer of the model; expected names of linear layers"
             )
@@ -67,4 +67,4 @@ def with_new_adapter(model, lora: Lora):
 
 def trained_parameters(model) -> int:
     """How many numbers are trained."""
-    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

@@ -44,7 +44,9 @@ class Overlong:
             np.fromfile(path, dtype=np.uint8) for path in sorted(self.path.parent.glob(f"*{ENDING}"))
         ]
         total = sum(self.sizes.values())
-        marks = np.bitwise_or.reduce([one for one in marks_of_devices if len(one) == total])
+        marks = np.bitwise_or.reduce(
+            [marks_of_device for marks_of_device in marks_of_devices if len(marks_of_device) == total]
+        )
         ends = np.cumsum(list(self.sizes.values()))
         return {
             objective: {
@@ -68,9 +70,9 @@ def overlong_line(counts: Mapping[str, dict], max_input: int, max_output: int, s
         ("answers", f"--max-output {max_output}"),
     ):
         shares = [
-            f"{one[part]:,} of {one['instructions']:,} {part} of {objective}"
-            for objective, one in counts.items()
-            if one[part]
+            f"{count[part]:,} of {count['instructions']:,} {part} of {objective}"
+            for objective, count in counts.items()
+            if count[part]
         ]
         if shares:
             parts.append(f"longer than {option}: {', '.join(shares)}")

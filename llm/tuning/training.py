@@ -147,9 +147,9 @@ class Course(TrainerCallback):
         if not state.global_step:
             return
         if self.file.is_file():
-            self.epochs = [one for one in read_json(self.file) if one["update"] <= state.global_step]
+            self.epochs = [epoch for epoch in read_json(self.file) if epoch["update"] <= state.global_step]
         is_end = state.global_step % (state.max_steps // state.num_train_epochs) == 0
-        if is_end and state.global_step not in [one["update"] for one in self.epochs]:
+        if is_end and state.global_step not in [epoch["update"] for epoch in self.epochs]:
             self._validate(state, settings.learning_rate)  # it was killed meanwhile
 
     def on_epoch_end(self, settings, state, control, **kwargs):
@@ -166,11 +166,11 @@ class Course(TrainerCallback):
                 f"--learning-rate {rate}: the validation loss is {loss} after epoch {entry['epoch']};"
                 " expected a number; give a smaller one"
             )
-        self.epochs = [one for one in self.epochs if one["epoch"] != entry["epoch"]] + [entry]
+        self.epochs = [epoch for epoch in self.epochs if epoch["epoch"] != entry["epoch"]] + [entry]
         if not state.is_world_process_zero:
             return
         write_json(self.file, self.epochs)
-        shown = ", ".join(f"{name} {one['loss']:.3f}" for name, one in objectives.items())
+        shown = ", ".join(f"{name} {epoch['loss']:.3f}" for name, epoch in objectives.items())
         print(f"tune: {self.title}: epoch {entry['epoch']}: valid loss {shown}", file=sys.stderr)
         if entry["epoch"] == 1 and self.training is not None and (line := self.training.overlong_line()):
             print(f"warning: {self.title}: {line}", file=sys.stderr)

@@ -64,4 +64,4 @@ def _of_objective(
 
 def mean_loss(objectives: Mapping[str, dict]) -> float:
     """Mean over the objectives."""
-    return sum(one["loss"] for one in objectives.values()) / len(objectives)
+    return sum(measured["loss"] for measured in objectives.values()) / len(objectives)

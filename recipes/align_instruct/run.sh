@@ -44,16 +44,7 @@ this file has the paper's numbers.
   --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
   --flores FOLDER     flores200_dataset: its devtest is translated, too
   --systems LIST      rows of Tables 6.2 to 6.5, D.3 and D.4, see README.md (default: $(list_systems))
-$(usage_of_experiment)
-$(usage_of_all)
-
-Example: bash recipes/align_instruct/run.sh --config bloomz24 --model models/bloomz-1b1 --launcher gpu --gpus 8
-END
-}
-
-# In place of what fairseq's trainings have.
-usage_of_training() {
-  cat << END
+$(help_of experiment comet)
   --launcher NAME     cpu; gpu or torchrun (a process per GPU); slurm (every step is one srun; a download runs where the recipe
                       does) (default: $LAUNCHER)
   --gpus N            GPUs of one training, on each node (cpu: processes); an update has the paper's instructions with any
@@ -65,6 +56,9 @@ usage_of_training() {
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    bf16, fp16 or float32; auto is fp16 on GPUs, as in the thesis, and float32 on a processor
                       (default: $PRECISION)
+$(help_of force all)
+
+Example: bash recipes/align_instruct/run.sh --config bloomz24 --model models/bloomz-1b1 --launcher gpu --gpus 8
 END
 }
 
@@ -77,7 +71,7 @@ check_recipe() {
     MODEL=$OUTPUT/base/stage-1
   else
     [[ ${STAGE_LIST[*]} != base ]] || die "--stages base: makes the model of a toy setting, and --config $CONFIG tunes that of --model; expected other stages"
-    STAGE_LIST=("${STAGE_LIST[@]/#base/}")
+    leave_out_stage base
     [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
     check_folders MODEL
   fi
@@ -87,10 +81,6 @@ check_recipe() {
     float32/* | auto/cpu) ARITHMETIC=float32 ;;
     auto/*) ARITHMETIC=float16 ;;
   esac
-}
-
-plan_stages() {
-  die "--plan: not of this recipe, whose trainings are not fairseq's; llm tune says how many updates it makes in a second"
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------
@@ -162,6 +152,11 @@ tune() { # --output FOLDER OPTION...
     --precision "$ARITHMETIC" "${DEVICE[@]}" "${@:5}" "${FORCED[@]}"
 }
 
+# A port of a training: those on one node must not share one, nor those of two users.
+port_of() { # FOLDER
+  echo $((20000 + $(cksum <<< "$UID $PWD/$1" | cut -d' ' -f1) % 20000))
+}
+
 stage_translate() { for_each_model_at_once translate; }
 
 translate() { # SYSTEM SEED
@@ -185,7 +180,7 @@ set_prompted() { # SYSTEM SEED
   PROMPTED=(--model "$MODEL" --supervised "$(english_centric "${SUPERVISED[@]}")" --precision "$ARITHMETIC" "${DEVICE[@]}")
   [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}")
   [[ -n ${TRAINING[${TRAINED_AS[$1]}]} ]] || return 0
-  leaves_nothing || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"
+  [[ $DRY_RUN == yes ]] || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"
   PROMPTED+=(--tuned "$tuned")
 }
 
@@ -236,4 +231,4 @@ stage_report() {
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
 
-experiment "model flores" "" "$@"
+experiment "$@"

@@ -11,13 +11,10 @@ source "$HERE/../shared/sentence_encoders.sh"
 source "$HERE/../shared/fine_tuning.sh"
 
 RECIPE=crosslingual_evaluation TITLE="Cross-lingual evaluation"
-# No training is of fairseq: there is no text, and nothing to plan, and a training is one process.
-RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages output comet comet-python comet-batch-size launcher cpus-per-task jobs jobs-per-gpu precision"
-RECIPE_FLAGS="force finished-only"
 CONFIGURED="KNOWN_ENCODERS XNLI_LANGUAGES GAP_SOURCE NAME_LANGUAGES STS_LANGUAGES VALID_LANGUAGES"
 ENCODERS='' NLI='' STS='' STS17='' WMT20='' WIKIANN='' SQUAD=''
 SEEDS=1,2,3,4,5 # A.2, of XNLI
-ALL_STAGES="prepare calibrate answers retrieve finetune report"
+ALL_STAGES="materials prepare calibrate answers retrieve finetune report"
 TRAINING_STAGES="calibrate answers finetune"
 LANGUAGES=() # of the driver's own text
 LANGUAGE_GROUPS=one_aligner # which has the 36 languages of XTREME's Tatoeba
@@ -27,30 +24,34 @@ CORRELATED=3      # encoders of a correlation, at least
 # What a configuration says of the fine-tunings: options of `embeddings finetune`.
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
-declare -A LAYER_OF RATE_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
+declare -A LAYER_OF RATE_OF PREFIX_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
-# for XNLI and names, and options of its calibration.
-encoder() { # NAME LAYER RATE [OPTION...]
+# for XNLI and names, what is in front of every sentence that becomes a vector, and options of its calibration.
+encoder() { # NAME LAYER RATE [--prefix TEXT] [OPTION...]
   local options=("${@:4}")
   KNOWN_ENCODERS+=("$1")
+  if [[ ${options[0]:-} == --prefix ]]; then
+    PREFIX_OF[$1]=${options[1]}
+    options=("${options[@]:2}")
+  fi
   LAYER_OF[$1]=$2 RATE_OF[$1]=$3 CALIBRATION_OF[$1]=${options[*]@Q}
 }
 
 usage() {
   cat << END
-usage: bash recipes/crosslingual_evaluation/run.sh --config NAME --encoders NAME=FOLDER,... [options] [-- OPTION of embeddings finetune ...]
+usage: bash recipes/crosslingual_evaluation/run.sh --config NAME [--encoders NAME=FOLDER,...] [options] [-- OPTION of embeddings finetune ...]
 
 Measures encoders by sentence retrieval and similarity as they are, after question answering, and calibrated; fine-tunes them for XNLI
 and names in one language and tests them in all, and for XNLI in all; transfer rates, reports. What no data is given for is left out,
 what is complete is skipped, what was killed continues. What follows -- is for the fine-tunings of the stage finetune. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       paper, or a file like it
+  --config NAME       paper, phrasebook (a toy setting that makes its own encoders and tasks), or a file like them
   --encoders LIST     NAME=FOLDER of every encoder, a folder of transformers or of sentence-transformers; NAME is one of the
                       configuration's: mbert, xlm-r-base, xlm-r, labse
   --systems LIST      only these of --encoders
-$(usage_of_xnli)
+$(help_of xnli)
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX
   --sts17 DIR         rated pairs of STS 2017: STS.ar.tsv, STS.en.tsv, STS.es.tsv
   --wikiann DIR       WikiANN, a word and its tag per line: train-en.tsv, dev-en.tsv, test-LANG.tsv
@@ -70,7 +71,7 @@ $(usage_of_xnli)
   --jobs-per-gpu N    fine-tunings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    of training: bf16 or float32; auto is float32 (default: $PRECISION)
   --force             train anew what is trained or was begun, also with other options or data
-$(usage_of_all)
+$(help_of all)
 
 Example: bash recipes/crosslingual_evaluation/run.sh --config paper --encoders mbert=models/mbert,labse=models/LaBSE --xnli xnli --launcher gpu
 END
@@ -79,9 +80,17 @@ END
 check_recipe() {
   local encoder
   check_folders XNLI NLI STS17 WMT20 TATOEBA WIKIANN SQUAD
-  [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
+  if makes_materials; then
+    XNLI=$OUTPUT/tasks/xnli NLI=$OUTPUT/tasks/snli STS=$OUTPUT/tasks/sts/train.csv STS17=$OUTPUT/tasks/sts
+    WMT20=$OUTPUT/tasks/wmt20 TATOEBA=$OUTPUT/tasks/tatoeba WIKIANN=$OUTPUT/tasks/wikiann SQUAD=$OUTPUT/tasks/mlqa/squad
+  else
+    leave_out_stage materials
+  fi
+  makes_materials || [[ $DRY_RUN == yes || -z $STS || -f $STS ]] || die "--sts: $STS: no such file"
   for encoder in "${SYSTEM_IDS[@]}"; do
-    [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
+    makes_materials || [[ $DRY_RUN == yes || -d ${FOLDER_OF[$encoder]} ]] || die "--encoders: ${FOLDER_OF[$encoder]}: no such folder"
+    [[ ${LAYER_OF[$encoder]} == last || ! -f ${FOLDER_OF[$encoder]}/modules.json ]] ||
+      die "--encoders $encoder=${FOLDER_OF[$encoder]}: has modules.json, by which sentence-transformers makes vectors; expected a folder of transformers, whose layer ${LAYER_OF[$encoder]} is read (a copy without modules.json), or the layer 'last' in $CONFIG_FILE"
   done
   [[ $PRECISION != fp16 ]] || die "--precision fp16: expected auto, bf16 or float32"
   [[ -n $XNLI$TATOEBA$STS17$WIKIANN ]] || die "--xnli, --tatoeba, --sts17, --wikiann: expected at least one of them, what encoders are measured by"
@@ -135,10 +144,11 @@ stage_prepare() {
 stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
 
 calibrate() { # ENCODER
-  local options LAYER
+  local options LAYER PREFIX
   set_layer "$1"
+  set_prefix "$1"
   eval "options=(${CALIBRATION_OF[$1]})"
-  run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
+  run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" "${PREFIX[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
     --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$OUTPUT/calibrated/$1"
 }
@@ -166,6 +176,12 @@ set_layer() { # ENCODER
   [[ ${LAYER_OF[$1]} == last ]] || LAYER=(--layer "${LAYER_OF[$1]}")
 }
 
+# Fill PREFIX, the option that says what is in front of every sentence.
+set_prefix() { # ENCODER
+  PREFIX=()
+  [[ -z ${PREFIX_OF[$1]:-} ]] || PREFIX=(--prefix "${PREFIX_OF[$1]}")
+}
+
 # The folder of a variant of an encoder.
 variant_of() { # ENCODER VARIANT
   local folder stage=$2
@@ -175,6 +191,14 @@ variant_of() { # ENCODER VARIANT
     calibrated) folder=$OUTPUT/calibrated/$1/encoder stage=calibrate ;;
   esac
   [[ $DRY_RUN == yes || -d $folder ]] || die "$folder: no such folder; run the stage $stage first"
+  echo "$folder"
+}
+
+# The folder that a fine-tuning begins with: of a calibrated encoder that with the layers above the one that is read.
+beginning_of() { # ENCODER VARIANT
+  local folder
+  folder=$(variant_of "$@") || exit
+  [[ $2 != calibrated || ${LAYER_OF[$1]} == last ]] || folder+=-all-layers
   echo "$folder"
 }
 
@@ -196,13 +220,15 @@ measure_variants() { # ENCODER
   for variant in "${VARIANTS[@]}"; do measure_variant "$1" "$variant"; done
 }
 
-# A calibrated encoder has no layers above the one that is read.
+# A calibrated encoder ends with the layer that is read, and knows its prefix.
 measure_variant() { # ENCODER VARIANT
-  local folder language LAYER ratings=() options
+  local folder language LAYER=() PREFIX=() ratings=() options
   folder=$(measures_of "$@")
-  set_layer "$1"
-  [[ $2 != calibrated ]] || LAYER=()
-  options=(--model "$(variant_of "$@")" "${LAYER[@]}" --encoder-name "$(title_of "$@")")
+  if [[ $2 != calibrated ]]; then
+    set_layer "$1"
+    set_prefix "$1"
+  fi
+  options=(--model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")")
   [[ $LAUNCHER != cpu ]] || options+=(--cpu)
   [[ -z $TATOEBA ]] || retrieve "$folder/tatoeba" --tatoeba "$TATOEBA" "${options[@]}"
   for language in "${STS_LANGUAGES[@]}"; do ratings+=("$STS17/STS.$language.tsv"); done
@@ -223,7 +249,7 @@ stage_finetune() {
 # What the stages before make must be there before the first of these trainings, and not when its turn comes after days.
 check_beginnings() {
   local encoder variant
-  [[ -z $XNLI ]] || leaves_nothing || [[ -e $OUTPUT/xnli-manual/test.tsv ]] ||
+  [[ -z $XNLI ]] || [[ $DRY_RUN == yes ]] || [[ -e $OUTPUT/xnli-manual/test.tsv ]] ||
     die "$OUTPUT/xnli-manual/test.tsv: no such file; run the stage prepare first"
   [[ -n $WIKIANN ]] || return 0
   for encoder in "${SYSTEM_IDS[@]}"; do
@@ -251,7 +277,7 @@ finetune() { # ENCODER SEED FINETUNING
   local variant FILES
   variant=$(variant_for "$3")
   "set_files_of_${3%%-*}" "${3#*-}"
-  run python -m embeddings finetune --model "$(variant_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
+  run python -m embeddings finetune --model "$(beginning_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
     --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}" \
     --output "$(finetuned_folder "$@")"
 }
@@ -314,10 +340,14 @@ stage_report() {
   for encoder in "${SYSTEM_IDS[@]}"; do
     for variant in "${VARIANTS[@]}"; do add_measures "$encoder" "$variant"; done
   done
-  for_each_model add_finetuned
+  if [[ $DRY_RUN == yes || -d $OUTPUT/finetuned || ${#RESULTS[@]} == 0 ]]; then
+    for_each_model add_finetuned
+  else
+    note "left out: fine-tuned encoders, for want of the stage finetune"
+  fi
   if [[ ${#CALIBRATED[@]} -ge $CORRELATED ]]; then
     retrieval=(--retrieval "${CALIBRATED[@]}" --retrieved-as "${CALIBRATED_AS[@]}")
-  elif [[ ${#CALIBRATED[@]} -gt 0 && -n $XNLI ]]; then
+  elif [[ ${#CALIBRATED[@]} -gt 0 && ${#FROM_ENGLISH[@]} -gt 0 ]]; then
     note "left out: correlations of transfer with retrieval, for want of $CORRELATED encoders"
   fi
   transfer from-en "${FROM_ENGLISH[@]}" "${retrieval[@]}"
@@ -328,7 +358,7 @@ stage_report() {
 
 # Transfer from a language, if anything learned from it (Tables 2 to 4 and 8).
 transfer() { # NAME [RESULT... OPTION...]
-  [[ -n $XNLI ]] || return 0
+  [[ -n $XNLI && $# -gt 1 && $2 != --* ]] || return 0
   run python -m eval probe transfer "${@:2}" --output "$OUTPUT/transfer/$1"
   TRANSFERS+=("$OUTPUT/transfer/$1/transfer.json")
 }
@@ -372,10 +402,7 @@ add_result() { # ENCODER SEED FINETUNING
 
 # Of --finished-only: encoders and seeds of which everything has been measured.
 list_finished() {
-  local model
-  list_models | while read -ra model; do
-    model_name "${model[@]}"
-  done
+  for_each_model model_name
 }
 
 has_what_is_read() { # ENCODER SEED
@@ -388,4 +415,4 @@ has_what_is_read() { # ENCODER SEED
   for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }
 
-experiment "encoders xnli tatoeba sts17 wikiann wmt20 squad nli sts" "" "$@"
+experiment "$@"

@@ -53,10 +53,8 @@ has the paper's numbers.
   --teacher-data DIR  of a checkpoint: the binarized folder of its training, on which the students are trained, too
   --teacher-in-training  the teacher encodes every batch of every student, in place of once and for all: slower, and without
                       files of vectors; reduced-N has its files all the same
-$(usage_of_test_sets)
-$(usage_of_un)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of test_sets united_nations compared)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/distillation/run.sh --config l10n --teacher outputs/sentence_embedding/l10n/models/ems-seed1/checkpoint_best.pt --teacher-data outputs/sentence_embedding/l10n/data/l10n
 END
@@ -64,6 +62,7 @@ END
 
 check_recipe() {
   check_test_sets
+  check_compared
   [[ -n $TEACHER ]] || die "--teacher: expected a folder of transformers or sentence-transformers, or a checkpoint"
   [[ $DRY_RUN == yes || -e $TEACHER ]] || die "--teacher: $TEACHER: no such file or folder"
   check_folders TEACHER_DATA
@@ -86,7 +85,7 @@ check_recipe() {
 
 # reduced-N of a configuration begins with a checkpoint or with a folder, not with either.
 check_reductions() {
-  [[ ,$SYSTEM_LIST == *,reduced-* ]] || return 0
+  [[ ,$SYSTEMS == *,reduced-* ]] || return 0
   [[ -n $REDUCED_START ]] || die "--config $CONFIG: REDUCED_START is not set; expected --finetune-from-model or --pretrained-encoder, with which reduced-N begins"
   if [[ $REDUCED_START == --finetune-from-model ]]; then
     [[ $TEACHER == *.pt ]] || die "--systems: reduced-N of --config $CONFIG begins with a checkpoint, --teacher $TEACHER is none; leave reduced-N out"
@@ -109,7 +108,7 @@ check_synchronized() {
   for system in "${SYSTEM_IDS[@]}"; do
     [[ $system == *-ams-syn ]] || continue
     teacher=$(reduced_teacher_of "$system")
-    is_among "$teacher" "${SYSTEM_IDS[@]}" || leaves_nothing ||
+    is_among "$teacher" "${SYSTEM_IDS[@]}" || [[ $DRY_RUN == yes ]] ||
       [[ -e $OUTPUT/models/$(model_name "$teacher" "$first")/checkpoint_best.pt ]] ||
       die "--systems: $system learns from $teacher of seed $first, the first of --seeds, which is not trained; add it, or begin --seeds with one that is"
   done
@@ -150,7 +149,7 @@ stage_encode() {
 are_read() { # NAME
   local system
   for system in "${SYSTEM_IDS[@]}"; do
-    case $system in
+    case ${system%%\~*} in
       *-ams | *-ams-syn) ;; # without a teacher, or with one that is a system
       reduced-*) [[ $1 != "$REDUCED_VECTORS" ]] || return 0 ;;
       *) [[ $1 != "$TEACHER_NAME" || $TEACHER_IN_TRAINING == yes ]] || return 0 ;;
@@ -191,7 +190,6 @@ note_kept_teacher() { # SYSTEM
 
 # The vectors of a reduced teacher, of the first seed for students of all seeds.
 encode_reduced() { # SYSTEM
-  [[ $PLAN != yes ]] || return 0
   set_encoder "$1" "${SEED_LIST[0]}"
   store_vectors "$(model_name "$1" "${SEED_LIST[0]}")" "${ENCODER_OPTIONS[@]}"
 }
@@ -208,7 +206,7 @@ train_system() { # SYSTEM SEED
   if [[ $1 == reduced-* ]]; then
     start=("$REDUCED_START" "$TEACHER")
     if [[ -f $TEACHER ]]; then set_languages_of_teacher; fi
-  elif [[ $TEACHER_IN_TRAINING == yes && $1 != *-ams && $1 != *-ams-syn ]]; then
+  elif [[ $TEACHER_IN_TRAINING == yes && ${1%%\~*} != *-ams && ${1%%\~*} != *-ams-syn ]]; then
     start=(--teacher-checkpoint "$TEACHER" "${POOLING_IN_TRAINING[@]}")
   fi
   set_training_options "$1"
@@ -231,6 +229,7 @@ set_languages_of_teacher() {
 
 stage_evaluate() {
   evaluate_teacher
+  evaluate_compared
   for_each_model_at_once evaluate_encoder
   measure_speed
 }
@@ -266,9 +265,10 @@ add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYST
 stage_report() {
   RESULTS=() RETRIEVAL=()
   add_results "$OUTPUT/retrieval/teacher" evaluate
+  add_compared
   for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
   write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"
 }
 
-experiment "tatoeba flores united-nations bucc keep-out teacher teacher-data" "teacher-in-training" "$@"
+experiment "$@"

@@ -22,11 +22,12 @@ LEARNING_RATE=1e-3
 BATCH_PAIRS=32 # of the published code
 BATCH_GPUS=1
 MAX_LENGTH=256
-OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum) # with what else all systems have
+OPTIMIZER_OPTIONS=(--optimizer adam --freeze-encoder --pooling sum --random-batches) # with what else all systems have
 LAYER_SUMS=no # are the layers of the frozen encoder stored, and trained on?
 SENTENCE_WIDTH=1024
 PAIRED_MARGIN=0 # alpha of 5.2 and 5.3
 UNPAIRED_LEARNING_RATE='' # if it is another one
+UNPAIRED_BOUND=none # of the discriminator: that of the published code
 RETRIEVAL_OPTIONS=(--similarity cosine)
 START_LAYER=average # the module begins as an even mixture of all layers (6.1)
 DIRECTION=from # English (5.3)
@@ -45,11 +46,10 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --config NAME       xlm_r (the paper's), l10n (small), or a file like those in configs/
   --systems LIST      of paired-PAIR and unpaired-PAIR, with --bucc unpaired-bucc-PAIR, and, not by default, paired- and
                       unpaired- with N-pairs, layer-N, mixture or map, and adversarial- and cycle- with mixture, map or both; or 'all'
-$(usage_of_pretrained)
+$(help_of pretrained test_sets new_tatoeba)
   --sts DIR           rated pairs of sentences of STS 2017, STS.ar.tsv, STS.en-ar.tsv, … (sentence, sentence, rating): measured
                       in evaluate
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/dual_pivot/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems paired-de-en,unpaired-de-en
 END
@@ -72,13 +72,10 @@ stage_untrained() { for_each_layer untrained; }
 # If LAYER_SUMS says so, the frozen encoder reads every sentence once, for all systems that are trained on its pair.
 stage_train() {
   local system pairs
-  if [[ $PLAN == yes && $LAYER_SUMS == yes ]] && ! any_file "$DATA"/train.*.frozen.layers; then
-    note "no sums of layers are stored yet: the plan is of trainings that encode every batch, and too long"
-  elif [[ $LAYER_SUMS == yes ]]; then
+  if [[ $LAYER_SUMS == yes ]]; then
     pairs=$(for system in "${SYSTEM_IDS[@]}"; do pairs_of "$system" | tr , '\n'; done | sort -u | paste -sd,)
-    [[ $PLAN == yes ]] ||
-      run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" \
-        --model "$ENCODER" "${DEVICE[@]}" "${FORCED[@]}"
+    run python -m embeddings encode --data "$DATA" --pairs "$pairs" --layer-sums --name frozen --max-tokens "$MAX_LENGTH" \
+      --model "$ENCODER" "${DEVICE[@]}" "${FORCED[@]}"
     OPTIMIZER_OPTIONS+=(--layer-sums frozen)
   fi
   train_systems train_system
@@ -104,4 +101,4 @@ stage_report() {
   note_report "$OUTPUT"
 }
 
-experiment "encoder compared tatoeba flores new-tatoeba bucc sts keep-out" "" "$@"
+experiment "$@"

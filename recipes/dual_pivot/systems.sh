@@ -6,7 +6,7 @@ AVERAGE=(--pooling-layer average) # a mixture that is not trained (6.1)
 MAP=(--sentence-width "$SENTENCE_WIDTH")
 PAIRED=(--losses triplet_ranking --triplet-ranking-margin "$PAIRED_MARGIN" --triplet-ranking-random-negatives 0)
 # Vectors of length 1, as in the published code: without, how much lambda weighs depends on the encoder's scale.
-ADVERSARIAL=(--adversarial-alignment-steps 2 --adversarial-alignment-unit-vectors)
+ADVERSARIAL=(--adversarial-alignment-steps 2 --adversarial-alignment-unit-vectors --adversarial-alignment-bound "$UNPAIRED_BOUND")
 UNIT_CYCLE=(--cycle-consistency-unit-vectors)
 CYCLE=("${UNIT_CYCLE[@]}" --cycle-consistency-margin 0.2 --cycle-consistency-random-negatives 1 --cycle-consistency-weight 10)
 DRAWN=(--unpaired ${UNPAIRED_LEARNING_RATE:+--lr "$UNPAIRED_LEARNING_RATE"})

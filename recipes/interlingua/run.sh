@@ -40,15 +40,14 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
                       or 'all' (default: $(list_systems))
   --spacy-model NAME  English spaCy pipeline, or its folder, that parses the text of @enss
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of search experiment comet training force plan all)
 
 Example: bash recipes/interlingua/run.sh --config multi30k --systems mnmt,variable --seeds 1,10 --jobs 2
 END
 }
 
 check_recipe() {
-  [[ $SYSTEM_LIST != *@enss* || -n $SPACY_MODEL ]] || ! has_stage prepare ||
+  [[ $SYSTEMS != *@enss* || -n $SPACY_MODEL ]] || ! has_stage prepare ||
     die "--systems: @enss needs the phrases of English text; give a spaCy pipeline with --spacy-model, a name or a path"
 }
 
@@ -59,11 +58,11 @@ stage_prepare() {
   run python -m data_prep tokenize "${TOKENIZER_OPTIONS[@]}" --input "$OUTPUT/text" --output "$OUTPUT/tokenized"
   run python -m data_prep subword "${SUBWORD_OPTIONS[@]}" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
   run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
-  if [[ $SYSTEM_LIST == *+w2w* ]]; then
+  if [[ $SYSTEMS == *+w2w* ]]; then
     run python -m data_prep align --aligner word2word --train-sample 0 --input "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
       --data "$DATA" --output "$OUTPUT/aligned/word2word"
   fi
-  if [[ $SYSTEM_LIST == *@enss* ]]; then
+  if [[ $SYSTEMS == *@enss* ]]; then
     run python -m data_prep phrases --parser spacy --model "$SPACY_MODEL" --lang en --input "$OUTPUT/tokenized" \
       --text "$OUTPUT/text" --output "$OUTPUT/structures"
     run python -m data_prep structures --input "$OUTPUT/structures" --tokenized "$OUTPUT/tokenized" --subword "$OUTPUT/subword" \
@@ -79,7 +78,7 @@ stage_prepare() {
 stage_train() {
   local start starts pretraining pretrainings system seed
   if has_function start_settings; then
-    leaves_nothing || need_data
+    [[ $DRY_RUN == yes ]] || need_data
     [[ $FORCE != yes ]] ||
       note "--force: what these systems start from is trained anew, too; systems that are not among them no longer share it"
     starts=$(for system in "${SYSTEM_IDS[@]}"; do start_of "$system"; done | sort -u)
@@ -244,4 +243,4 @@ folders_of_four() { # SYSTEM:SYSTEM:SYSTEM:SYSTEM SEED
   echo "${folders#:}"
 }
 
-experiment "spacy-model" "" "$@"
+experiment "$@"

@@ -10,8 +10,8 @@ source "$HERE/../shared/translation.sh"
 RECIPE=jass_enss TITLE="Pre-training"
 ALL_STAGES="prepare parse pretrain finetune translate score report"
 TRAINING_STAGES="pretrain finetune"
-SIZE_LIST='' DIRECTIONS='' MONOLINGUAL='' SPACY_MODEL='' ADEQUACY_MODEL='' PRETRAINING_SEED=1
-REQUIRED_SETTINGS=(SIZES)
+SIZES='' DIRECTIONS='' MONOLINGUAL='' SPACY_MODEL='' ADEQUACY_MODEL='' PRETRAINING_SEED=1
+REQUIRED_SETTINGS=(ALL_SIZES)
 
 # What all configurations have in common (4.4.2, 4.4.3); a configuration may change it.
 ARCHITECTURE=mnmt_transformer_big
@@ -41,7 +41,7 @@ usage: bash recipes/jass_enss/run.sh --config NAME [options] [-- OPTION of fairs
 Pre-trains the models of Table 4.2 on monolingual text, fine-tunes them on few pairs, translates, scores, compares,
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       aspec-ja-en, aspec-ja-zh, wikipedia-ja-zh, news-en-ko (the paper's), enja (small), or a file
+  --config NAME       aspec-ja-en, aspec-ja-en-large, aspec-ja-zh, wikipedia-ja-zh, news-en-ko (the paper's), enja (small), or a file
   --systems LIST      rows of Table 4.2, see README.md (default: the configuration's)
   --sizes LIST        some of the configuration's numbers of pairs for fine-tuning (default: all of them)
   --directions LIST   such as ja-en,en-ja (default: both)
@@ -50,8 +50,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --spacy-model NAME  English spaCy pipeline, or its folder, for configurations that parse with spaCy; fetched with
                       python -m spacy download en_core_web_sm
   --adequacy-model PATH  sentence-transformers model for adequacy (4.5.2; default: no adequacy)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of experiment comet training force plan all)
 
 --data-root holds the parallel corpus (files SPLIT.SRC-TGT.LANG; enja: in place of a download). There is one fine-tuning
 per system, size, direction and seed.
@@ -64,10 +63,10 @@ check_recipe() {
   local size direction pair reverse="${LANGUAGES[1]}-${LANGUAGES[0]}"
   pair=$(tr ' ' - <<< "${LANGUAGES[*]}")
   check_folders MONOLINGUAL
-  split_list --sizes "${SIZE_LIST:-$SIZES}" SIZE_IDS
+  split_list --sizes "${SIZES:-$ALL_SIZES}" SIZE_IDS
   split_list --directions "${DIRECTIONS:-$reverse,$pair}" DIRECTION_IDS
   # shellcheck disable=SC2086  # a list of words
-  for size in "${SIZE_IDS[@]}"; do one_of --sizes "$size" ${SIZES//,/ }; done
+  for size in "${SIZE_IDS[@]}"; do one_of --sizes "$size" ${ALL_SIZES//,/ }; done
   for direction in "${DIRECTION_IDS[@]}"; do one_of --directions "$direction" "$pair" "$reverse"; done
   positive --pretraining-seed "$PRETRAINING_SEED"
   if [[ $CORPUS == text ]] && has_stage prepare; then
@@ -94,7 +93,7 @@ stage_prepare() {
   fi
   [[ -z $MONOLINGUAL ]] || monolingual=(--monolingual "$MONOLINGUAL")
   run python -m data_prep clean --input "$raw" --output "$OUTPUT/text" "${clean[@]}"
-  run python -m data_prep low-resource --input "$OUTPUT/text" --sizes "$SIZES" "${SAMPLE_OPTIONS[@]}" "${monolingual[@]}" --output "$OUTPUT/samples"
+  run python -m data_prep low-resource --input "$OUTPUT/text" --sizes "$ALL_SIZES" "${SAMPLE_OPTIONS[@]}" "${monolingual[@]}" --output "$OUTPUT/samples"
   run python -m data_prep clean --input "$OUTPUT/samples/monolingual" --output "$TEXT/text" "${clean[@]}" --also-exclude "$OUTPUT/text"
   segment "$TEXT/text" "$TEXT" "$OUTPUT/data/monolingual" "${SUBWORD_OPTIONS[@]}"
   for size in "${SIZE_IDS[@]}"; do # in the subwords of pre-training and, for the optimized Transformer, in its own
@@ -228,4 +227,4 @@ largest_dataset() {
 
 dataset_and_system() { echo "$2-$3 $1"; } # SYSTEM SIZE DIRECTION SEED
 
-experiment "sizes=SIZE_LIST directions pretraining-seed monolingual spacy-model adequacy-model" "" "$@"
+experiment "$@"

@@ -25,7 +25,9 @@ BATCH_GPUS=1
 EPOCHS=3
 MAX_LENGTH=100
 BUDGET=1000000 # pairs of sentences, of all languages together
-OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5) # with what else all systems have
+# With what else all systems have. Batches are drawn at random: the loss compares all sentences of a batch. The checkpoint is chosen by what
+# is tested.
+OPTIMIZER_OPTIONS=(--optimizer fused_adam --min-tokens 5 --random-batches --eval-retrieval-similarity bert-score --eval-retrieval-normalization 0.75)
 LOSS=(--losses global_ranking --global-ranking-temperature 5 --global-ranking-normalization 0.75)
 RETRIEVAL_OPTIONS=(--similarity "cosine,bert-score" --normalize 0.75)
 SHOWN_SIMILARITY=bert-score-normalized # what is trained
@@ -51,9 +53,8 @@ killed continues. README.md beside this file has the paper's numbers.
                       the stage pretrain), or a file like those in configs/
   --systems LIST      of pairs (de-en), size-N, names of several pairs, unlimited, and, not by default, size-N-as-long and the
                       ablation: pooled, pooled-unnormalized, unnormalized, one-dimensional, cosine; or 'all'
-$(usage_of_pretrained)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of pretrained test_sets new_tatoeba)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/one_aligner/run.sh --config l10n --encoder mlm/update-13000 --data-root l10n --tatoeba tatoeba/v1 --systems de-en,ja-en
 END
@@ -80,7 +81,7 @@ use_own_encoder() {
 stage_pretrain() {
   local language table=$OUTPUT/table text=$OUTPUT/monolingual
   [[ -n $PRETRAINED ]] || return 0
-  if ! leaves_nothing; then
+  if [[ $DRY_RUN != yes ]]; then
     mkdir -p "$table"
     for language in "${LANGUAGES[@]}"; do
       link_text "$DATA_ROOT/train.$language" "$table/train.$language"
@@ -136,7 +137,8 @@ stage_report() {
     compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
+  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION" \
+    --reference "$ROOT/recipes/distillation/reference.csv"
   note_report "$OUTPUT"
 }
 
@@ -148,7 +150,7 @@ compare_sizes_of_bitext() {
     ! is_of_one_pair "$system" || systems+=("$system")
   done
   [[ ${#systems[@]} -gt 1 ]] || return 0
-  if ! leaves_nothing; then
+  if [[ $DRY_RUN != yes ]]; then
     for system in "${systems[@]}"; do printf '%s\t%s\n' "$system" "$(training_pairs "$system")"; done > "$table"
   fi
   if [[ -n $TATOEBA ]]; then
@@ -176,7 +178,7 @@ compare_sizes_of_languages() {
   [[ -n $NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || return 0
   if [[ -n $PRETRAINED ]]; then
     table=$OUTPUT/language-sizes.tsv unit="bytes of text"
-    leaves_nothing || for language in "${LANGUAGES[@]}"; do
+    [[ $DRY_RUN == yes ]] || for language in "${LANGUAGES[@]}"; do
       printf '%s\t%s\n' "$language" "$(wc -c < "$OUTPUT/monolingual/train.$language")"
     done > "$table"
   fi
@@ -211,4 +213,4 @@ training_pairs() { # SYSTEM
   if [[ -n $budget && $budget -lt $total ]]; then echo "$budget"; else echo "$total"; fi
 }
 
-experiment "encoder compared tatoeba flores new-tatoeba bucc keep-out" "" "$@"
+experiment "$@"

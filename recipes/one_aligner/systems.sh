@@ -22,8 +22,7 @@ for size in "${SIZES[@]}"; do
 done
 [[ -z $EVERY_PAIR ]] || system unlimited '' '' --pairs "$EVERY_PAIR" "${LOSS[@]}"
 
-# Of the first pair. Where a configuration validates by BERT-score, each is chosen by the measure that it is trained by. An option that
-# comes again counts.
+# Of the first pair. Each is chosen by the measure that it is trained by. An option that comes again counts.
 BY_COSINE=(--eval-retrieval-similarity cosine)
 NOT_NORMALIZED=(--global-ranking-normalization 0 --eval-retrieval-normalization 0)
 ABLATED=(--pairs "${SINGLE_PAIRS[0]:-}" --pair-budget "$BUDGET" "${LOSS[@]}")

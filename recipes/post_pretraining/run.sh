@@ -13,7 +13,7 @@ source "$HERE/../shared/fine_tuning.sh"
 RECIPE=post_pretraining TITLE="Post-pretraining alignment"
 ENCODER='' MLQA=''
 SEEDS=1
-ALL_STAGES="prepare train export finetune report"
+ALL_STAGES="materials prepare train export finetune report"
 CONFIGURED="CORPUS LANGUAGES LEARNING_RATE EPOCHS BATCH_GPUS BATCH_PAIRS SIZES"
 MAX_WORDS=256 # of a line of text
 UNALIGNED=unaligned # the system that is the encoder as it is
@@ -37,19 +37,18 @@ size() { # NAME PAIRS UPDATES
 
 usage() {
   cat << END
-usage: bash recipes/post_pretraining/run.sh --config NAME --encoder FOLDER [options] [-- OPTION of fairseq-train ...]
+usage: bash recipes/post_pretraining/run.sh --config NAME [--encoder FOLDER] [options] [-- OPTION of fairseq-train ...]
 
 Aligns an encoder with bitext (momentum contrast and translation language modelling), exports it, fine-tunes it for XNLI and MLQA,
 zero-shot and on translations, tests it in all languages, reports. What is complete is skipped, what was killed continues.
 README.md beside this file has the paper's numbers.
 
-  --config NAME       ppa (the paper's), or a file like it
+  --config NAME       ppa (the paper's), phrasebook (a toy setting that makes its own encoder and tasks), or a file like them
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
-  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
-$(usage_of_xnli)
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
+$(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of experiment training force plan all)
 
 Example: bash recipes/post_pretraining/run.sh --config ppa --encoder models/mbert --xnli xnli --systems unaligned,ppa-250k --launcher gpu
 END
@@ -57,12 +56,16 @@ END
 
 check_recipe() {
   check_folders XNLI MLQA
+  if makes_materials; then
+    ENCODER=$(made_encoder "${MADE_UPDATES[-1]}") XNLI=$OUTPUT/tasks/xnli MLQA=$OUTPUT/tasks/mlqa
+  else
+    leave_out_stage materials
+    check_folders ENCODER
+  fi
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers, mBERT for example"
-  check_folders ENCODER
   set_training_device
   [[ -n $XNLI$MLQA ]] || ! { has_stage finetune || has_stage report; } || die "--xnli, --mlqa: expected at least one of them, what the encoders are fine-tuned for"
   ! has_stage finetune || for_each_model for_each_training check_files
-  [[ $PLAN != yes ]] || is_alignment_needed || die "--plan: nothing is aligned of --systems $UNALIGNED"
 }
 
 # --- alignment -----------------------------------------------------------------------------------------------------
@@ -88,7 +91,7 @@ train_system() { # SYSTEM SEED
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
-    --random-sides --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
+    --random-sides --random-batches --min-tokens "$MIN_TOKENS" --max-pair-tokens "$MAX_PAIR_TOKENS" --optimizer adam --weight-decay 0.01 \
     --lr "$LEARNING_RATE" --lr-scheduler polynomial_decay --total-num-update "$updates" --max-update "$updates" \
     --warmup-updates $((updates * WARMUP_SHARE / 100)) --batch-size "$BATCH_PAIRS" --batches-per-update "$BATCH_GPUS" \
     --max-source-positions "$MAX_LENGTH" --eval-retrieval \
@@ -229,4 +232,4 @@ has_what_is_read() { # SYSTEM SEED
   for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }
 
-experiment "encoder xnli mlqa" "" "$@"
+experiment "$@"

@@ -7,6 +7,7 @@ system "$UNALIGNED" '' ''
 for size in "${SIZES[@]}"; do
   first=(--first-pairs "${PAIRS_OF[$size]}")
   system "ppa-$size" '' '' "${first[@]}" "${BOTH[@]}"
+  variant "unit-$size" '' '' "${first[@]}" "${BOTH[@]}" --momentum-contrast-unit-vectors
   variant "no-moco-$size" '' '' "${first[@]}" --losses translation_language_modelling
   variant "no-tlm-$size" '' '' "${first[@]}" --losses momentum_contrast "${MOCO[@]}"
   variant "mlm-$size" '' '' "${first[@]}" "${BOTH[@]}" --translation-language-modelling-apart

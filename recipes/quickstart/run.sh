@@ -39,15 +39,15 @@ What is complete is skipped, what was killed continues.
   --seed N            of corpus and training (default: $SEED)
   --jobs N            trainings at a time; they share the CPU cores (default: $JOBS)
   --launcher NAME     cpu or gpu (default: $LAUNCHER)
-$(usage_of_comet)
+$(help_of comet)
   --force             retrain what is trained or was begun, also with other options
   --precision NAME    auto, bf16, fp16 or float32; auto is the fastest that the device which trains has in hardware,
                       and that of its beginning for a training that resumes (default: $PRECISION)
-$(usage_of_all)
+$(help_of all)
 END
 }
 
-read_options "output languages train-lines test-lines merges updates seed jobs launcher precision comet comet-python comet-batch-size" force "$@"
+read_options "$@"
 
 use_environment
 one_of --launcher "$LAUNCHER" cpu gpu
@@ -64,34 +64,39 @@ TEXT=$OUTPUT/text
 DATA=$OUTPUT/data/phrasebook
 split_list --languages "$LANGUAGES" LANGUAGE_LIST
 
-note "corpus"
-run python -m data_prep phrasebook --langs "$LANGUAGES" --train-lines "$TRAIN_LINES" --valid-lines "$TEST_LINES" \
-  --test-lines "$TEST_LINES" --seed "$SEED" --output "$TEXT"
-run python -m data_prep tokenize --input "$TEXT" --output "$OUTPUT/tokenized"
-run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
-run python -m data_prep binarize --input "$OUTPUT/subword" --text "$TEXT" --output "$DATA"
+quickstart() {
+  [[ $DRY_RUN != yes ]] || { exec 3>&1 && NOTE='#'; }
+  note "corpus"
+  run python -m data_prep phrasebook --langs "$LANGUAGES" --train-lines "$TRAIN_LINES" --valid-lines "$TEST_LINES" \
+    --test-lines "$TEST_LINES" --seed "$SEED" --output "$TEXT"
+  run python -m data_prep tokenize --input "$TEXT" --output "$OUTPUT/tokenized"
+  run python -m data_prep subword --merges "$MERGES" --input "$OUTPUT/tokenized" --output "$OUTPUT/subword"
+  run python -m data_prep binarize --input "$OUTPUT/subword" --text "$TEXT" --output "$DATA"
 
-note "training of two systems, $UPDATES updates each"
-PAIRS=$(english_centric "${LANGUAGE_LIST[@]}")
-FOLDERS=()
-for system in 1 2; do
-  folder=system$system-seed$SEED
-  set_training_options "$system"
-  start_job '' train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$folder" --seed "$SEED" --task multilingual_nmt --lang-pairs "$PAIRS" \
-    "${OPTIONS[@]}" --label-smoothing 0.1 \
-    --optimizer fused_adam --lr 2e-3 --lr-scheduler inverse_sqrt --warmup-updates 200 --clip-norm 1.0 \
-    --max-tokens 2048 --max-update "$UPDATES" --num-workers 0 \
-    --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "${EXTRA_OPTIONS[@]}"
-  FOLDERS+=("$OUTPUT/translations/$folder")
-done
-finish_jobs trainings
+  note "training of two systems, $UPDATES updates each"
+  PAIRS=$(english_centric "${LANGUAGE_LIST[@]}")
+  FOLDERS=()
+  for system in 1 2; do
+    folder=system$system-seed$SEED
+    set_training_options "$system"
+    start_job '' train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$folder" --seed "$SEED" --task multilingual_nmt --lang-pairs "$PAIRS" \
+      "${OPTIONS[@]}" --label-smoothing 0.1 \
+      --optimizer fused_adam --lr 2e-3 --lr-scheduler inverse_sqrt --warmup-updates 200 --clip-norm 1.0 \
+      --max-tokens 2048 --max-update "$UPDATES" --num-workers 0 \
+      --no-epoch-checkpoints --save-interval-updates 100 --keep-interval-updates 1 --log-format simple --log-interval 50 "${EXTRA_OPTIONS[@]}"
+    FOLDERS+=("$OUTPUT/translations/$folder")
+  done
+  finish_jobs trainings
 
-note "translation of every direction"
-for folder in "${FOLDERS[@]}"; do
-  run python -m eval translate --checkpoint "$OUTPUT/models/$(basename "$folder")/checkpoint_best.pt" \
-    --data "$DATA" --max-len-a 1.5 --max-len-b 20 "${DEVICE[@]}" --output "$folder"
-done
+  note "translation of every direction"
+  for folder in "${FOLDERS[@]}"; do
+    run python -m eval translate --checkpoint "$OUTPUT/models/$(basename "$folder")/checkpoint_best.pt" \
+      --data "$DATA" --max-len-a 1.5 --max-len-b 20 "${DEVICE[@]}" --output "$folder"
+  done
 
-note "scores and report"
-score
-report "$OUTPUT" "Quickstart: PreNorm against PostNorm" "${#FOLDERS[@]}" "${FOLDERS[@]}"
+  note "scores and report"
+  score
+  report "$OUTPUT" "Quickstart: PreNorm against PostNorm" "${#FOLDERS[@]}" "${FOLDERS[@]}"
+}
+
+if [[ $DRY_RUN == yes ]]; then quickstart | python -m fairseq_ext dry-run; else quickstart; fi

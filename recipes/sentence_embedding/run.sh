@@ -37,16 +37,17 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --config NAME       ems (the paper's), l10n (small), l10n-28 (its 28 languages), or a file like those in configs/
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
-$(usage_of_test_sets)
-$(usage_of_un)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of test_sets united_nations compared)
+$(help_of search experiment training force plan all)
 
 Example: bash recipes/sentence_embedding/run.sh --config l10n --data-root l10n --tatoeba tatoeba/v1 --systems ems,no-xtr
 END
 }
 
-check_recipe() { check_test_sets; }
+check_recipe() {
+  check_test_sets
+  check_compared
+}
 
 stage_prepare() {
   fetch_text
@@ -61,7 +62,7 @@ stage_train() { train_systems train_system; }
 # Both sentences of a pair are encoded in every step. An epoch of translation has every pair in both directions, so half as many epochs
 # have as many batches.
 train_system() { # SYSTEM SEED
-  local task=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --eval-retrieval "${SELECTION_OPTIONS[@]}")
+  local task=(--task sentence_embedding --pairs "$(pairs_with_english "${LANGUAGES[@]}")" --max-epoch "$EPOCHS" --random-batches --eval-retrieval "${SELECTION_OPTIONS[@]}")
   [[ $1 != translation ]] || task=(--task multilingual_nmt --lang-pairs "$PAIRS" --max-epoch $(((EPOCHS + 1) / 2))
     --max-target-positions $((MAX_LENGTH + 1)) --skip-invalid-size-inputs-valid-test)
   set_training_options "$1"
@@ -72,7 +73,10 @@ train_system() { # SYSTEM SEED
 }
 
 # Retrieval in every test set, and the case of 2.4.8.
-stage_evaluate() { for_each_model_at_once evaluate_with_case; }
+stage_evaluate() {
+  evaluate_compared
+  for_each_model_at_once evaluate_with_case
+}
 
 evaluate_with_case() { # SYSTEM SEED
   evaluate "$@" # fills ENCODER_OPTIONS
@@ -85,10 +89,11 @@ stage_report() {
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
+  add_compared
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report
+  write_report --reference "$ROOT/recipes/distillation/reference.csv"
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED
 
-experiment "tatoeba flores united-nations bucc keep-out" "" "$@"
+experiment "$@"

@@ -2,7 +2,8 @@
 # Reading a recipe's command line, checking it, and saying what goes on. Sourced.
 
 DRY_RUN=no
-PLAN=no
+NOTE='=='
+exec 3>&2 # of notes; in a dry run they go the way of its commands, to come in their order
 
 die() {
   local message=$*
@@ -10,31 +11,35 @@ die() {
   exit 2
 }
 
-note() {
-  echo "== $*" >&2
+note() { echo "$NOTE $*" >&3; }
+
+# Texts of --help, with the values of their variables.
+help_of() { # NAME...
+  local name
+  for name in "$@"; do eval "cat << END
+$(< "$ROOT/recipes/shared/help/$name.txt")
+END"; done
 }
 
-# Read a command line. Option --x-y VALUE sets X_Y (or NAME, given as x-y=NAME), a flag sets it to yes, and what follows
-# -- goes into EXTRA_OPTIONS. All recipes have --dry-run and --help.
-read_options() { # OPTIONS FLAGS ARGUMENT...
-  local options=" $1 " flags=" $2 dry-run " given=" " name variable
-  shift 2
+# Read a command line. The options are those of the recipe's `usage`: "  --x-y VALUE  …" sets X_Y, "  --x-y  …" sets it to yes. What
+# follows -- goes into EXTRA_OPTIONS.
+read_options() { # ARGUMENT...
+  local usage given=" " name variable
+  usage=$(usage)
   while [[ $# -gt 0 && $1 != -- ]]; do
-    [[ $1 != --help && $1 != -h ]] || { usage && exit 0; }
-    [[ $1 =~ ^--([a-z][a-z0-9-]*)$ ]] || die "unknown option '$1'; --help lists the options"
-    name=${BASH_REMATCH[1]} variable=${BASH_REMATCH[1]^^} variable=${variable//-/_}
-    [[ $given != *" $name "* ]] || die "$1: given twice, expected once"
+    [[ $1 != --help && $1 != -h ]] || { echo "$usage" && exit 0; }
+    [[ $1 =~ ^--([a-z][a-z0-9-]*)$ && $usage == *$'\n'"  $1 "* ]] || die "unknown option '$1'; --help lists the options"
+    name=$1 variable=${BASH_REMATCH[1]^^}
+    [[ $given != *" $name "* ]] || die "$name: given twice, expected once"
     given+="$name "
-    if [[ $flags == *" $name "* ]]; then
-      printf -v "$variable" yes
+    if [[ $usage =~ $'\n'"  $name "[A-Z] ]]; then
+      [[ -n ${2:-} && $2 != --* ]] || die "$name: expected a value"
+      printf -v "${variable//-/_}" %s "$2"
       shift
-    elif [[ $options =~ " $name"(=([A-Z_]+))?" " ]]; then
-      [[ -n ${2:-} && $2 != --* ]] || die "$1: expected a value"
-      printf -v "${BASH_REMATCH[2]:-$variable}" %s "$2"
-      shift 2
     else
-      die "unknown option '$1'; --help lists the options"
+      printf -v "${variable//-/_}" yes
     fi
+    shift
   done
   EXTRA_OPTIONS=("${@:2}")
   for name in "${EXTRA_OPTIONS[@]%%=*}"; do # what tells the trainings of a recipe apart
@@ -80,16 +85,6 @@ check_folders() { # VARIABLE_OF_OPTION...
   done
 }
 
-# Whether what stages leave to each other need not be there.
-leaves_nothing() {
-  [[ $DRY_RUN == yes || $PLAN == yes ]]
-}
-
-# Whether a pattern, which the shell leaves as it is where no file has it, names files.
-any_file() { # FILE...
-  [[ -e $1 ]]
-}
-
 is_among() { # VALUE CHOICE...
   local choice
   for choice in "${@:2}"; do [[ $choice != "$1" ]] || return 0; done
@@ -101,14 +96,5 @@ one_of() { # OPTION VALUE CHOICE...
 }
 
 positive() { # OPTION VALUE
-  [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1: found '$2', expected a whole number above 0"
-  [[ ${#2} -lt 10 ]] || die "$1: found '$2', expected at most 999999999" # numpy takes no larger seeds, bash no larger sums
-}
-
-# The last lines of --help.
-usage_of_all() {
-  cat << END
-  --dry-run           print the commands, run nothing
-  --help              this text
-END
+  [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || die "$1: found '$2', expected a whole number from 1 to 999999999" # numpy takes no larger seeds
 }

@@ -17,8 +17,7 @@ source "$ROOT/recipes/shared/launching.sh"
 
 # --- settings of the command line, then of a configuration; run.sh and configs/ overwrite them ---------------------
 
-CONFIG='' SYSTEM_LIST='' STAGES='' DATA_ROOT='' OUTPUT='' FINISHED_ONLY=no
-COMET='' COMET_PYTHON='' COMET_BATCH_SIZE=16
+CONFIG='' SYSTEMS='' STAGES='' SEARCH='' DATA_ROOT='' OUTPUT='' FINISHED_ONLY=no PLAN=''
 SEEDS=1,10
 ALL_STAGES="prepare train translate score probe report"
 TRAINING_STAGES=train
@@ -41,58 +40,51 @@ SUBWORD_OPTIONS=() # without them, byte pair encoding with MERGES merges
 SCHEDULE_OPTIONS=(--lr-scheduler inverse_sqrt)
 SAVE_UPDATES=0
 KEEP_UPDATES=1 # checkpoints of SAVE_UPDATES that are kept; -1: all
-PILOT_SECONDS=30
-
-# The options and flags of all experiments; a recipe adds its own, or sets these, with what it describes in its help, where it has fewer.
-RECIPE_OPTIONS="config systems=SYSTEM_LIST seeds stages data-root output comet comet-python comet-batch-size launcher gpus nodes cpus-per-task jobs jobs-per-gpu precision"
-RECIPE_FLAGS="force plan finished-only"
-
-usage_of_experiment() {
-  cat << END
-  --seeds LIST        one training per system and seed (default: $SEEDS)
-  --stages LIST       some of ${ALL_STAGES// /,} (default: all)
-  --finished-only     leave systems and seeds out whose training has not finished, and train nothing
-  --data-root DIR     local folder of the corpus, in place of a download
-  --output DIR        folder for everything (default: outputs/$RECIPE/CONFIG)
-$(usage_of_comet && usage_of_training)
-  --force             retrain what is trained or was begun, also with other options or data, and make anew what it reads
-                      (a pre-training, stored vectors); systems that read other ones then are refused until they are trained anew
-  --plan              print what the trainings will take, from a pilot of half a minute of each; trains nothing
-END
-}
+TRAINING_PAIRS=''  # sentence pairs of the training text, by which --plan knows how long an epoch is before there is text
 
 # --- the driver ----------------------------------------------------------------------------------------------------
 
 # Read the command line and the configuration, check both, and run the stages in their order.
-experiment() { # OPTIONS FLAGS ARGUMENT...
-  local stage
-  read_options "$RECIPE_OPTIONS $1" "$RECIPE_FLAGS $2" "${@:3}"
+experiment() { # ARGUMENT...
+  read_options "$@"
+  use_environment
+  [[ -z $PLAN ]] || DRY_RUN=yes
   load_config "${REQUIRED_SETTINGS[@]}"
   OUTPUT=${OUTPUT:-outputs/$RECIPE/$NAME}
   DATA=$OUTPUT/data/$NAME # the folder's name becomes the name of the test set in tables
   # shellcheck disable=SC2153  # of the configuration
   PAIRS=$(english_centric "${LANGUAGES[@]}")
   load_systems
-  SYSTEM_LIST=${SYSTEM_LIST:-$(joined "${DEFAULT_SYSTEMS[@]}")}
-  [[ $SYSTEM_LIST != all ]] || SYSTEM_LIST=$(joined "${ALL_SYSTEMS[@]}")
+  SYSTEMS=${SYSTEMS:-$(joined "${DEFAULT_SYSTEMS[@]}")}
+  [[ $SYSTEMS != all ]] || SYSTEMS=$(joined "${ALL_SYSTEMS[@]}")
+  [[ -z $SEARCH ]] || add_grid
   check_lists
   check_folders DATA_ROOT
   check_output
   check_comet
   check_recipe
-  check_corpus
+  [[ -n $PLAN ]] || check_corpus
   note_overruled
-  use_environment
   check_launcher
   choose_finished
   FOLDERS=() # of translations
   for_each_model add_folder
-  for stage in $ALL_STAGES; do
-    has_stage "$stage" || continue
+  if [[ -n $PLAN ]]; then
+    run_stages | python -m fairseq_ext plan --flops "$PLAN" ${TRAINING_PAIRS:+--sentence-pairs "$TRAINING_PAIRS"}
+  elif [[ $DRY_RUN == yes ]]; then
+    run_stages | python -m fairseq_ext dry-run
+  else
+    run_stages
+  fi
+}
+
+run_stages() {
+  local stage
+  [[ $DRY_RUN != yes ]] || { exec 3>&1 && NOTE='#'; }
+  for stage in "${STAGE_LIST[@]}"; do
     note "$stage: $NAME"
     "stage_$stage"
   done
-  [[ $PLAN != yes ]] || python -m fairseq_ext plan "$PLAN_FOLDER"
 }
 
 # Read the configuration that --config names, one of configs/ or a file, and set CONFIG_FILE and NAME.
@@ -117,24 +109,32 @@ load_config() { # FURTHER_SETTING...
 
 # Split the lists of the command line into SYSTEM_IDS, SEED_LIST and STAGE_LIST, and check their items.
 check_lists() {
-  local item stages=$ALL_STAGES option=--stages
+  local item stages=$ALL_STAGES option=--stages ordered=()
   [[ $FINISHED_ONLY != yes ]] || stages=${ALL_STAGES##*"${TRAINING_STAGES##* } "} option="--stages, with --finished-only"
   STAGES=${STAGES:-${stages// /,}}
-  split_list --systems "$SYSTEM_LIST" SYSTEM_IDS
+  split_list --systems "$SYSTEMS" SYSTEM_IDS
   split_list --seeds "$SEEDS" SEED_LIST
   split_list --stages "$STAGES" STAGE_LIST
   for item in "${SYSTEM_IDS[@]}"; do one_of --systems "$item" "${ALL_SYSTEMS[@]}"; done
   for item in "${SEED_LIST[@]}"; do positive --seeds "$item"; done
   # shellcheck disable=SC2086  # a list of words
   for item in "${STAGE_LIST[@]}"; do one_of "$option" "$item" $stages; done
-  [[ $PLAN != yes ]] || plan_stages
+  # in their order
+  for item in $ALL_STAGES; do ! has_stage "$item" || ordered+=("$item"); done
+  STAGE_LIST=("${ordered[@]}")
 }
 
 note_report() { [[ $DRY_RUN == yes ]] || note "report: $1/report/report.html"; } # OUTPUT
 
 has_stage() { is_among "$1" "${STAGE_LIST[@]}"; }
 
+leave_out_stage() { # STAGE
+  local place
+  for place in "${!STAGE_LIST[@]}"; do [[ ${STAGE_LIST[place]} != "$1" ]] || unset "STAGE_LIST[place]"; done
+}
+
 check_recipe() { :; } # what a recipe has to check besides
+check_comet() { :; }  # of recipes that translate
 
 # Text of one's own lies in a folder, and what is made here in none.
 check_corpus() {
@@ -198,6 +198,54 @@ evaluated() { # ID OPTION...
   EVALUATION[$1]=${options[*]@Q}
 }
 
+# --search: in place of every system that is asked for, one for each point of a grid of options of fairseq-train. SYSTEM with
+# --lr 1e-4 --dropout 0.1 is called SYSTEM~lr~1e-4~dropout~0.1.
+add_grid() {
+  local rest=$SEARCH: dimension values value point points=('') longer system
+  while [[ -n $rest ]]; do
+    dimension=${rest%%:*} rest=${rest#*:}
+    [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
+    split_list --search "${dimension#*=}" values
+    longer=()
+    for point in "${points[@]}"; do
+      for value in "${values[@]}"; do longer+=("$point~${dimension%%=*}~$value"); done
+    done
+    points=("${longer[@]}")
+  done
+  split_list --systems "$SYSTEMS" SYSTEM_IDS
+  SYSTEMS=''
+  for system in "${SYSTEM_IDS[@]}"; do
+    one_of --systems "$system" "${ALL_SYSTEMS[@]}"
+    for point in "${points[@]}"; do
+      add_point "$system" "$point"
+      SYSTEMS+=${SYSTEMS:+,}$system$point
+    done
+  done
+}
+
+add_point() { # SYSTEM POINT
+  local OPTIONS option rest=${2#\~}~ name=${TABLE_NAME[$1]:-$1}
+  set_training_options "$1"
+  while [[ -n $rest ]]; do
+    option=${rest%%\~*} rest=${rest#*\~}
+    OPTIONS+=("--$option" "${rest%%\~*}")
+    name+=", $option ${rest%%\~*}"
+    rest=${rest#*\~}
+  done
+  variant "$1$2" '' "$name" "${OPTIONS[@]}"
+  EVALUATION[$1$2]=${EVALUATION[$1]}
+}
+
+# The table of the points: what --search found in validation.
+compare_points() {
+  local folders=()
+  [[ -n $SEARCH && ${#SYSTEM_IDS[@]} -gt 0 ]] || return 0
+  for_each_model add_searched
+  run python -m fairseq_ext search-table "${folders[@]}" --output "$OUTPUT/search"
+}
+
+add_searched() { folders+=("$OUTPUT/models/$(model_name "$@")"); } # SYSTEM SEED
+
 # Fill OPTIONS, those of the training of a system, or of its evaluation.
 set_training_options() { eval "OPTIONS=(${TRAINING[$1]})"; }   # SYSTEM
 set_evaluation_options() { eval "OPTIONS=(${EVALUATION[$1]})"; } # SYSTEM
@@ -229,12 +277,12 @@ note_overruled() {
 
 # Call `"$@" SYSTEM SEED` for every system and seed, or for those that --finished-only leaves.
 for_each_model() { # COMMAND...
-  local lines line model
+  local lines line
   mapfile -t lines < <(list_models)
   for line in "${lines[@]}"; do
     [[ $FINISHED_ONLY != yes || -n ${FINISHED[$line]:-} ]] || continue
-    read -ra model <<< "$line"
-    "$@" "${model[@]}"
+    # shellcheck disable=SC2086  # names and numbers
+    "$@" $line
   done
 }
 
@@ -250,7 +298,7 @@ start_named() { start_job "$(model_name "${@:2}")" "$@"; } # COMMAND SYSTEM SEED
 # before the next seed.
 train_systems() { # COMMAND
   local system seed model trained=()
-  leaves_nothing || need_data
+  [[ $DRY_RUN == yes ]] || need_data
   for seed in "${SEED_LIST[@]}"; do
     for system in "${SYSTEM_IDS[@]}"; do
       model=${TRAINED_AS[$system]}
@@ -260,6 +308,7 @@ train_systems() { # COMMAND
     done
   done
   finish_jobs trainings
+  compare_points
 }
 
 need_data() { [[ -d $DATA ]] || die "$DATA: no such folder; run the stage prepare first"; }
@@ -282,8 +331,8 @@ add_folder() { FOLDERS+=("$OUTPUT/translations/$(model_name "$@")"); } # SYSTEM 
 checkpoint_of() { checkpoint_in "$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")" train; } # SYSTEM SEED
 
 checkpoint_in() { # FOLDER STAGE_THAT_TRAINS_IT
-  leaves_nothing || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
-  leaves_nothing || has_ended "$1" ||
+  [[ $DRY_RUN == yes ]] || [[ -e $1/checkpoint_best.pt ]] || die "$1/checkpoint_best.pt: no such file; run the stage $2 first"
+  [[ $DRY_RUN == yes ]] || has_ended "$1" ||
     die "$1: its training has not come to its end; run the stage $2 again, or give --finished-only"
   echo "$1/checkpoint_best.pt"
 }
@@ -306,33 +355,20 @@ list_finished() { python -m fairseq_ext finished-trainings "$OUTPUT/models"; } #
 
 # Leave systems and seeds out that the stages asked for could not go on with.
 choose_finished() {
-  local lines line model names systems=()
+  local lines line names systems=()
   [[ $FINISHED_ONLY == yes ]] || return 0
-  mapfile -t lines < <(list_models)
   names=$(list_finished) || exit 2
   mapfile -t names <<< "$names"
+  mapfile -t lines < <(list_models)
   for line in "${lines[@]}"; do
-    read -ra model <<< "$line"
-    is_among "$(model_name "${TRAINED_AS[${model[0]}]}" "${model[@]:1}")" "${names[@]}" || continue
-    has_what_is_read "${model[@]}" || continue
+    # shellcheck disable=SC2086  # names and numbers
+    is_finished $line || continue
     FINISHED[$line]=yes
-    is_among "${model[0]}" "${systems[@]}" || systems+=("${model[0]}")
+    is_among "${line%% *}" "${systems[@]}" || systems+=("${line%% *}")
   done
   [[ ${#systems[@]} -gt 0 ]] || die "--finished-only: $OUTPUT: no system and seed is there yet for --stages $STAGES"
   SYSTEM_IDS=("${systems[@]}")
   note "finished: ${#FINISHED[@]} of ${#lines[@]} systems and seeds"
 }
 
-# --- --plan: what the trainings will take, from a pilot of each ----------------------------------------------------
-
-# Of the stages asked for, those that train.
-plan_stages() {
-  local stage stages=("${STAGE_LIST[@]}")
-  [[ $DRY_RUN != yes ]] || die "--plan: runs a little of every training, and --dry-run nothing; expected one of them"
-  STAGE_LIST=()
-  # shellcheck disable=SC2086  # a list of words
-  for stage in "${stages[@]}"; do ! is_among "$stage" $TRAINING_STAGES || STAGE_LIST+=("$stage"); done
-  [[ ${#STAGE_LIST[@]} -gt 0 ]] || die "--plan: found --stages $STAGES, expected one of: $TRAINING_STAGES"
-  PLAN_FOLDER=$(mktemp -d)
-  trap 'rm -r "$PLAN_FOLDER"' EXIT
-}
+is_finished() { is_among "$(model_name "${TRAINED_AS[$1]}" "${@:2}")" "${names[@]}" && has_what_is_read "$@"; } # SYSTEM SEED

@@ -10,7 +10,7 @@ FAILED_JOBS=0
 # Run `"$@"`, beside others if --jobs allows. A job that fails does not stop the others; what it sets is lost.
 start_job() { # NAME COMMAND...
   local place
-  if [[ $JOBS == 1 ]] || leaves_nothing; then
+  if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
     "${@:2}"
     return
   fi
@@ -104,7 +104,7 @@ alone() { # FOLDER WHAT_IS_DONE COMMAND...
 }
 
 locked() { # FOLDER WHAT_IS_DONE COMMAND...
-  if ! leaves_nothing; then
+  if [[ $DRY_RUN != yes ]]; then
     mkdir -p "$1"
     exec 9< "$1" # held by the commands, too, should this shell be killed before them
     lock "$1" "$2"

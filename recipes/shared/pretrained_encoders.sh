@@ -16,15 +16,6 @@ several() { # NAME PAIR...
   PAIRS_OF[$1]=$(joined "${@:2}")
 }
 
-usage_of_pretrained() {
-  cat << END
-  --encoder FOLDER    the pre-trained encoder, a folder of transformers: XLM-R, or one of \`embeddings pretrain\`
-  --compared LIST     folders of further encoders, which are measured without training, too
-$(usage_of_test_sets)
-  --new-tatoeba DIR   output of \`data_prep new-tatoeba\`: measured in evaluate, kept out of the training text by prepare
-END
-}
-
 check_encoders() {
   local folder twice
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
@@ -37,44 +28,23 @@ check_encoders() {
   [[ -z $twice ]] || die "--compared: two encoders are called $twice, as their results would be; rename a folder, or link it"
   if has_stage untrained || has_stage evaluate || has_stage report; then
     [[ -n $TATOEBA$FLORES$BUCC$NEW_TATOEBA || ${#MULTIWAY[@]} -gt 0 ]] || die "--tatoeba: $NAME has no test set of its own; give --tatoeba, --flores or --bucc"
-    [[ -n $PRETRAINED ]] || for_each_layer : # each of them is known
+    [[ -n $PRETRAINED ]] || for_each_layer : # each of them is there
   fi
+}
+
+# Fill MEASURED, a line "LAYER FOLDER" per layer of an encoder that is measured as it is, and START, the layer of the trained one.
+set_layers() {
+  local lines
+  lines=$(python -m embeddings layers "$ENCODER" "${COMPARED_FOLDERS[@]}" --layers "${LAYERS[@]}" --trained "$START_LAYER") || exit 2
+  START=${lines%%$'\n'*}
+  mapfile -t MEASURED <<< "${lines#*$'\n'}"
 }
 
 # Call `"$@" FOLDER LAYER` for every layer of every encoder.
 for_each_layer() { # COMMAND...
-  local folder layer layers
-  for folder in "$ENCODER" "${COMPARED_FOLDERS[@]}"; do
-    layers=$(layers_of "$folder") || exit 2
-    for layer in $layers; do "$@" "$folder" "$layer"; done
-  done
-}
-
-# The layers of an encoder that are measured: those of LAYERS that are meant for it, and the one that is trained.
-layers_of() { # FOLDER
-  local layer depth layers=() start
-  depth=$(depth_of "$1")
-  for layer in "${LAYERS[@]}"; do
-    [[ $layer != *:* || $depth != '' || $DRY_RUN == yes ]] || die "$1/config.json: no num_hidden_layers; expected a folder of transformers"
-    [[ $layer == *:* && -n $depth && $layer != "$depth":* ]] || layers+=("${layer#*:}")
-  done
-  [[ ${#layers[@]} -gt 0 ]] || die "$1: has $depth layers; expected, in the configuration, $depth:LAYER among LAYERS (${LAYERS[*]})"
-  start=$(start_layer)
-  [[ $1 != "$ENCODER" || -z $start ]] || is_among "$start" "${layers[@]}" || layers+=("$start")
-  echo "${layers[*]}"
-}
-
-# START_LAYER, the last one by its number: if that is not known, in a dry run that of LAYERS, else nothing.
-start_layer() {
-  local layer=$START_LAYER
-  [[ $layer != last ]] || layer=$(depth_of "$ENCODER")
-  [[ -n $layer || $DRY_RUN != yes ]] || layer=$(printf '%s\n' "${LAYERS[@]%%:*}" | grep -x '[0-9]*' | sort -n | tail -n 1)
-  echo "$layer"
-}
-
-# The number of layers of an encoder, if its folder says it.
-depth_of() { # FOLDER
-  [[ ! -f $1/config.json ]] || sed -En 's/.*"(num_hidden_layers|n_layers)": *([0-9]+).*/\2/p' "$1/config.json" | head -n 1
+  local line
+  set_layers
+  for line in "${MEASURED[@]}"; do "$@" "${line#* }" "${line%% *}"; done
 }
 
 # The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum.
@@ -89,8 +59,9 @@ pairs_of() { value_in --pairs "$1"; } # SYSTEM, that it is trained on
 # Every system with the encoder that it began with, if that was measured, and the first system with every other: one family.
 compare_trained() {
   local start pairs=() system
-  start=$(start_layer)
-  [[ -z $start ]] || add_untrained "$ENCODER" "$start"
+  set_layers
+  start=$START
+  add_untrained "$ENCODER" "$start"
   RESULTS=() # the start comes with all untrained ones, where the report shows it
   [[ ${#RETRIEVAL[@]} -gt 0 ]] || start=''
   for_each_model add_evaluated

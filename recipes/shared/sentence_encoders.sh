@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What recipes of sentence encoders share: pairs with English, test sets of retrieval, comparisons. Sourced.
 
-TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT=''
+TATOEBA='' FLORES='' NEW_TATOEBA='' UNITED_NATIONS='' BUCC='' STS='' KEEP_OUT='' COMPARED='' COMPARED_ENCODERS=()
 LANGUAGE_GROUPS=ems # for averages: of embeddings/language_groups, or a file of your own, NAME.toml
 UN_LANGUAGES=(es fr ru zh) # with English (3.2.1)
 UN_PROBES=256 # of about 12,300 inverted lists, that a query looks at where there is no GPU
@@ -14,29 +14,6 @@ DIRECTION=''            # from English or to it, where all pairs have it: what i
 SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
 FURTHER_RESULTS=()      # of the encoders of a recipe, besides those of its test sets
-
-usage_of_comet() { :; } # sentence encoders do not translate
-
-check_comet() { [[ -z $COMET ]] || die "--comet $COMET: sentence encoders do not translate; expected none"; }
-
-usage_of_test_sets() {
-  cat << END
-  --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX: measured in evaluate, kept out of the training text
-                      by prepare
-  --flores DIR        Flores-200, SPLIT/CODE.SPLIT: devtest is measured; dev and devtest are kept out of the training text
-  --bucc DIR          BUCC 2018, PAIR.training.LANG and .gold, …: mining is measured in evaluate; its sentences are kept
-                      out of the training text by prepare
-  --keep-out DIR      text files of further evaluation sets (MLDoc, CLS, ParaCrawl, …): lines, and what stands between tabs, are
-                      kept out of the training text by prepare
-END
-}
-
-usage_of_un() {
-  cat << END
-  --united-nations DIR  fully aligned UN Parallel Corpus, UNv1.0.6way.en, …, decompressed: es, fr, ru, zh with English (9.5 million
-                      candidates) are measured, with vectors in float16 on disk: all candidates on a GPU, inverted lists with --launcher cpu
-END
-}
 
 # English and another language, as file names have them.
 pair_of() { # LANGUAGE
@@ -65,18 +42,18 @@ ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
 # Fill TEST_TEXTS, and add to CLEAN_OPTIONS. Texts of UN are too many to be looked up: who is trained on such text is not measured
 # on it.
 set_test_texts() {
-  local further part
+  local further=()
   TEST_TEXTS=()
   [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
   if [[ -n $BUCC ]]; then # in a folder per pair, or all in one
-    mapfile -t further < <(for part in '*' '*/*'; do compgen -G "$BUCC/$part.[a-z][a-z]" | sort || true; done)
+    mapfile -t further < <({ compgen -G "$BUCC/*.[a-z][a-z]" || true; compgen -G "$BUCC/*/*.[a-z][a-z]" || true; } | sort)
     [[ $DRY_RUN == yes || ${#further[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
     TEST_TEXTS+=("${further[@]}")
   fi
   if [[ -n $KEEP_OUT ]]; then
-    mapfile -t further < <(find -L "$KEEP_OUT" -type f | LC_ALL=C sort)
+    mapfile -t further < <(find -L "$KEEP_OUT" -type f | sort)
     [[ $DRY_RUN == yes || ${#further[@]} -gt 0 ]] || die "--keep-out $KEEP_OUT: no file in it, expected texts of evaluation sets"
     TEST_TEXTS+=("${further[@]}")
   fi
@@ -87,7 +64,7 @@ check_test_sets() {
   check_folders TATOEBA FLORES NEW_TATOEBA UNITED_NATIONS BUCC STS KEEP_OUT
   [[ -z $UNITED_NATIONS || " ${CORPUS_OPTIONS[*]} " != *-unpc-* ]] ||
     die "--united-nations: $NAME trains on UNPC, which has sentences of this test set (thesis, footnote 25); expected a configuration without it"
-  [[ -z $STS || $DRY_RUN == yes ]] || any_file "$STS"/STS.* || die "--sts: $STS: no files STS.*; expected STS.en-ar.tsv, …"
+  [[ -z $STS || $DRY_RUN == yes ]] || compgen -G "$STS/STS.*" > /dev/null || die "--sts: $STS: no files STS.*; expected STS.en-ar.tsv, …"
   set_test_texts
   ! is_among --lowercase "${TOKENIZER_OPTIONS[@]}" || CLEAN_OPTIONS+=(--ignore-case)
   has_stage prepare || ! has_stage evaluate || warn_of_late_test_sets "$OUTPUT/text/clean.json" "the text of the stage prepare" "prepare and train, too"
@@ -102,7 +79,7 @@ warn_of_late_test_sets() { # RECORD_OF_CLEAN TEXT WHERE_TO_GIVE_IT
 }
 
 # Absolute paths of lines, sorted; lines that are none do no harm.
-real_paths() { xargs -d '\n' realpath -m -- | LC_ALL=C sort -u; }
+real_paths() { xargs -d '\n' realpath -m -- | sort -u; }
 
 # --- retrieval in every test set (2.4.1, 2.4.2) --------------------------------------------------------------------
 
@@ -142,6 +119,28 @@ retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
   [[ $groups == *.toml ]] || groups=$ROOT/embeddings/language_groups/$groups.toml
   run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$groups" --output "$1"
+}
+
+# Further encoders, NAME=FOLDER, as they are.
+evaluate_compared() {
+  local given
+  for given in "${COMPARED_ENCODERS[@]}"; do
+    retrieve_everywhere "$OUTPUT/compared/${given%%=*}" --model "${given#*=}" --encoder-name "${given%%=*}" "${DEVICE[@]}"
+  done
+}
+
+add_compared() {
+  local given FURTHER_RESULTS=()
+  for given in "${COMPARED_ENCODERS[@]}"; do add_results "$OUTPUT/compared/${given%%=*}" evaluate; done
+}
+
+check_compared() {
+  local given
+  [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_ENCODERS
+  for given in "${COMPARED_ENCODERS[@]}"; do
+    [[ $given == ?*=?* && ${given%%=*} != */* ]] || die "--compared: found '$given', expected NAME=FOLDER"
+    [[ $DRY_RUN == yes || -d ${given#*=} ]] || die "--compared: ${given#*=}: no such folder"
+  done
 }
 
 # --- results -------------------------------------------------------------------------------------------------------

@@ -1,18 +1,11 @@
 # shellcheck shell=bash disable=SC2034,SC2153
 # What recipes share that translate: the options of eval, COMET, learning curves, comparisons and the report. Sourced.
 
+COMET='' COMET_PYTHON='' COMET_BATCH_SIZE=16
 SCORE_OPTIONS=() # of eval score: how BLEU tokenizes
 COMPARISONS=()   # BASELINE:SYSTEM that are compared besides systems that differ on one axis only
 PROBE_RESULTS=() # files, in the order of the report
 PROBE_READS=translate.json # what the stage probe needs of translations, besides their model; '': nothing
-
-usage_of_comet() {
-  cat << END
-  --comet MODEL       score with COMET, too: a name such as Unbabel/wmt22-comet-da, or a local folder or checkpoint
-  --comet-python PATH interpreter of an environment that has unbabel-comet (default: that of the recipe)
-  --comet-batch-size N  lines that COMET reads at a time (default: $COMET_BATCH_SIZE)
-END
-}
 
 check_comet() {
   positive --comet-batch-size "$COMET_BATCH_SIZE"
@@ -32,29 +25,15 @@ set_evaluated() { # SYSTEM SEED
   EVALUATED+=("${DEVICE[@]}")
 }
 
-# --- learning curves of the checkpoints that are kept ---------------------------------------------------------------
-
 # Call `"$@" NAME-UPDATES FOLDER CHECKPOINT` for every checkpoint of the course of a training, the last one last.
 for_each_checkpoint() { # MODEL_NAME COMMAND...
   local lines line
-  mapfile -t lines < <(course_of "$OUTPUT/models/$1")
+  mapfile -t lines < <(python -m fairseq_ext checkpoints "$OUTPUT/models/$1")
   if [[ ${#lines[@]} == 0 ]]; then
-    leaves_nothing || [[ $FINISHED_ONLY == yes ]] || die "$OUTPUT/models/$1: no checkpoints for learning curves; run the stage train first"
+    [[ $DRY_RUN == yes || $FINISHED_ONLY == yes ]] || die "$OUTPUT/models/$1: no checkpoints for learning curves; run the stage train first"
     note "$OUTPUT/models/$1: no checkpoints, no learning curve"
   fi
   for line in "${lines[@]}"; do "${@:2}" "$1-${line%% *}" "$OUTPUT/curves/$1/${line%% *}" "${line#* }"; done
-}
-
-# A line "UPDATES CHECKPOINT" per checkpoint of the course of a training that is kept, and of its end, in this order.
-course_of() { # RUN_FOLDER
-  local path updates
-  any_file "$1"/checkpoint_*_*.pt || return 0
-  for path in "$1"/checkpoint_*_*.pt; do
-    updates=${path##*_}
-    echo "${updates%.pt} $path"
-  done | sort -n
-  updates=$(grep -o 'num_updates [0-9]*' "$1/train.log" 2> /dev/null | tail -n 1 | cut -d' ' -f2) || true
-  [[ -z $updates ]] || any_file "$1"/checkpoint_*_"$updates".pt || echo "$updates $1/checkpoint_last.pt"
 }
 
 # --- scores and report ---------------------------------------------------------------------------------------------
@@ -119,10 +98,4 @@ set_pairs() { # FOLDER...
 }
 
 # The first of the folders that is of a system; nothing where there is none.
-folder_of() { # SYSTEM FOLDER...
-  local folder name
-  name=$(model_name "$1" "")
-  for folder in "${@:2}"; do
-    [[ ! ${folder##*/} =~ ^"$name"[0-9]+$ ]] || { echo "$folder" && return 0; }
-  done
-}
+folder_of() { printf '%s\n' "${@:2}" | grep -m 1 -x ".*/$(model_name "$1" '')[0-9]\+" || true; } # SYSTEM FOLDER...

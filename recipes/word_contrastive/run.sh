@@ -38,8 +38,7 @@ file has the paper's numbers.
   --mbart DIR         mBART-25 as fairseq publishes it: model.pt, dict.txt, sentence.bpe.model; its subwords are then
                       those of all systems
   --out-of-domain DIR bitexts of the same pairs that fast_align is trained on, too (5.2.1)
-$(usage_of_experiment)
-$(usage_of_all)
+$(help_of search experiment comet training force plan all)
 
 Example: bash recipes/word_contrastive/run.sh --config multi30k --systems mlsc,mlsc+w2w --seeds 1,10 --jobs 2
 END
@@ -78,7 +77,7 @@ stage_prepare() {
     run python -m fairseq_ext trim-mbart --pretrained "$MBART" --data "$DATA" "${MBART_TAGS[@]}" --output "$MBART_START"
 }
 
-is_asked_for() { [[ ,$SYSTEM_LIST, == *"$1"* ]]; } # PART_OF_NAME
+is_asked_for() { [[ ,$SYSTEMS, == *"$1"* ]]; } # PART_OF_NAME
 
 stage_train() { train_systems train_system; }
 
@@ -86,7 +85,7 @@ train_system() { # SYSTEM SEED
   local rate=$LEARNING_RATE length=$MAX_LENGTH own=()
   if [[ $1 == mbart* ]]; then
     rate=$MBART_LEARNING_RATE length=$MBART_POSITIONS own=(--finetune-from-model "$MBART_START" "${MBART_OPTIONS[@]}")
-    leaves_nothing || [[ -e $MBART_START ]] || die "$MBART_START: no such file; run the stage prepare with --mbart first"
+    [[ $DRY_RUN == yes ]] || [[ -e $MBART_START ]] || die "$MBART_START: no such file; run the stage prepare with --mbart first"
   fi
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task multilingual_nmt --lang-pairs "$PAIRS" \
@@ -189,4 +188,4 @@ report_baseline() { # BASELINE
 
 add_probe_results() { add_probe_files "$OUTPUT/probes/$(model_name "$@")/retrieval.json"; } # SYSTEM SEED
 
-experiment "mbart out-of-domain" "" "$@"
+experiment "$@"

@@ -40,7 +40,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       in encoder layers); or 'all' (default: $(list_systems))
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
-$(usage_of_experiment)
+$(help_of search experiment comet training force plan)
   --probes LIST       some of ${ALL_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
                       from the validation set and are tested on the test set: all, last, none (default: $CURVE_LLR)
@@ -49,7 +49,7 @@ $(usage_of_experiment)
   --probe-layers LIST layers whose states are stored, for example L3,encoder-norm,L9 (default: $PROBE_LAYERS)
   --probe-lines N     first lines of each set whose states are stored (default: all); README.md has the disk space
   --keep-states       keep the states after the probes of a model
-$(usage_of_all)
+$(help_of all)
 
 Example: bash recipes/zero_shot/run.sh --config multi30k --systems 1,2 --seeds 1,10 --jobs 2
 END
@@ -128,7 +128,7 @@ stage_curves() {
 
 curve() { # SYSTEM SEED
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
-  LAST=$(course_of "$OUTPUT/models/$(model_name "$@")" | tail -n 1 | cut -d' ' -f2-)
+  LAST=$(python -m fairseq_ext checkpoints "$OUTPUT/models/$(model_name "$@")" | tail -n 1 | cut -d' ' -f2-)
   TITLE_OPTION=(${TABLE_NAME[$1]:+--name "${TABLE_NAME[$1]}"})
   for_each_checkpoint "$(model_name "$@")" measure_later
 }
@@ -199,4 +199,4 @@ stage_report() {
 
 add_probe_results() { add_probe_files "$OUTPUT/probes/$(model_name "$2" "$3")/$1.json"; } # PROBE SYSTEM SEED
 
-experiment "decoding probes curve-llr llr-protocol probe-layers probe-lines" keep-states "$@"
+experiment "$@"

@@ -1,7 +1,10 @@
 """One world for all cases, and a way to see what a wrong command says and leaves behind."""
 
 import gc
+import io
 import json
+import os
+import sys
 from collections import namedtuple
 
 import pytest
@@ -21,8 +24,10 @@ def pristine(tmp_path_factory):
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys, monkeypatch):
     """Run a command; at most one line of error, which is never a traceback."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(os, "execvp", lambda program, words: None)
 
     def call(words) -> Refusal:
         capsys.readouterr()

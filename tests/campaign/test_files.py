@@ -52,13 +52,12 @@ def strange_and_missing(path):
 
 
 OTHERS = (missing, a_file, below_a_file, dangling, a_loop, too_long, an_empty_folder, strange_and_missing)
-# Words behind `--` are another program's, which finds its inputs itself; a pilot of data that are not there
-# says so, and the plan goes on.
+# Words behind `--` are another program's, which finds its inputs itself.
 INPUTS = [
     (command, number)
     for command, words in WORDS.items()
     for number, word in enumerate(words.partition(" -- ")[0].split())
-    if "{w}" in word and (command, word) != ("fairseq_ext pilot", "{w}/data")
+    if "{w}" in word
 ]
 
 

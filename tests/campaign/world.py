@@ -27,6 +27,7 @@ WORDS = {
     "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
     "data_prep position-changes": "--input {w}/parsed",
     "data_prep subword": "--input {w}/tok --output {o} --merges 30 --workers 1",
+    "data_prep phrasebook-tasks": "--input {w}/raw --train-lines 1 --output {o}",
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",
     "data_prep structures": "--input {w}/parsed --tokenized {w}/tok --subword {w}/sub --data {w}/data",
     "data_prep align": "--input {w}/tok --output {o} --workers 1",
@@ -36,16 +37,21 @@ WORDS = {
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
+    "eval human-sheet": "{w}/out {w}/other --direction de-en --output {o}",
+    "eval human-scores": "{w}/sheet/ratings.csv --key {w}/sheet/key.csv --output {o}",
+    "eval examples": "{w}/out {w}/other --direction de-en --output {o}",
     "eval compare": "{w}/out {w}/other --output {o}/comparison.json",
     "fairseq_ext run-training": "--output {o} --data {w}/data -- sh {w}/trainer.sh {o} {w} fairseq-train",
+    "fairseq_ext search-table": "{w}/training --output {o}",
     "fairseq_ext finished-trainings": "{w}",
-    "fairseq_ext pilot": "--output {o} --data {w}/data --seconds 1 -- sh {w}/pilot.sh --save-dir toy",
-    "fairseq_ext plan": "{w}/pilots",
+    "fairseq_ext checkpoints": "{w}/training",
+    "fairseq_ext dry-run": "",
+    "fairseq_ext plan": "--flops 1e12",
+    "fairseq_ext on-device": "--precision {o} --cpu -- true",
     "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",
     "fairseq_ext trim-vocabulary": "--checkpoint {w}/model.pt --data {w}/data --trimmed {w}/data"
     " --output {o}/trimmed.pt",
-    "fairseq_ext precision": "--cpu --output {o}",
     "fairseq_ext average": "{w}/model.pt {w}/training/checkpoint_best.pt --output {o}/mean.pt",
     "fairseq_ext package": "{w}/model.pt --data {w}/data --output {o}",
     "fairseq_ext export": "{w}/sentences.pt {o} --to sentence-transformers --data {w}/pieces",
@@ -63,6 +69,7 @@ WORDS = {
     "embeddings retrieve": "--parallel {w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
     " --model-data {w}/data --output {o}",
     "embeddings neighbours": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
+    "embeddings layers": "{w}/bert --layers average",
     "embeddings speed": "a={w}/model.pt --text {w}/raw/test.de-en.de --model-data {w}/data --rounds 1"
     " --output {o}",
     "embeddings mine": "{w}/raw/test.de-en.de {w}/raw/test.de-en.en --model {w}/model.pt"
@@ -104,10 +111,6 @@ LOG = (
     "2026-01-01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.1 | ppl 33"
     " | accuracy_en-mass 20 | num_updates 10\n"
 )
-PILOT = "".join(
-    f"echo 'train_inner | epoch 001:      {number} / 90 loss=5, wpb=100, num_updates={number}'\n"
-    for number in (1, 2, 3)
-)
 
 
 def words_of(command: str, world: Path, output: Path) -> list[str]:
@@ -142,10 +145,11 @@ def make_world(world: Path) -> None:
     _write_fine_tuned(world)
     _write_monolingual(world)
     (world / "train.log").write_text(LOG)
+    _run("eval human-sheet {w}/out {w}/other --direction de-en --lines 1 --output {w}/sheet", world)
+    (world / "sheet/ratings.csv").write_text("item,adequacy,fluency\n1,4,5\n2,3,3\n")
     (world / "groups.toml").write_text('seen = ["de", "en"]\nunseen = ["fr"]\n')
-    (world / "pilot.sh").write_text(PILOT)
-    _run("fairseq_ext pilot --output {w}/pilots --data {w}/data -- sh {w}/pilot.sh --save-dir toy", world)
-    (world / "trainer.sh").write_text("cp $2/model.pt $1/checkpoint_best.pt\n")
+    validated = "echo '| INFO | valid | epoch 001 | loss 5.1 | num_updates 10'\n"
+    (world / "trainer.sh").write_text(f"{validated}cp $2/model.pt $1/checkpoint_best.pt\n")
     training = WORDS["fairseq_ext run-training"].replace("{o}", "{w}/training")
     _run(f"fairseq_ext run-training {training}", world)
     _run("data_prep align --input {w}/tok --output {w}/linked --workers 1", world)
@@ -215,7 +219,7 @@ def _write_fine_tuned(world: Path) -> None:
     for name, languages, accuracy in (("zero-shot", ["en"], 60.0), ("all", ["de", "en"], 80.0)):
         run = {
             "system": {"name": "toy", "seed": 1}, "dataset": "toy", "task": "pairs", "measure": "accuracy",
-            "variant": f", {name}", "train_languages": languages, "code_switching": False,
+            "variant": f", {name}", "train_languages": languages, "code_switching": False, "texts": {},
         }  # fmt: skip
         measured = Measured()
         rows = [numbers({"accuracy": accuracy}, direction=language) for language in ("de", "en")]

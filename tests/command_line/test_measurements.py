@@ -58,3 +58,14 @@ def test_another_file_than_was_written_is_refused(path):
     path.write_text(path.read_text(encoding="utf-8").replace("0.1", "0.2"), encoding="utf-8")
     with pytest.raises(InputError, match=r"is not the file that scores\.json beside it was written with"):
         read_rows(path, sha256)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_a_table_that_was_not_measured_is_not_measured_again(path, content):
+    """Published numbers, say."""
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"expected rows such as those of recipes/zero_shot/reference\.csv"):
+        read_rows(path)
+    with pytest.raises(InputError, match=r"measure again \(--force\)"):
+        read_rows(path, "ab" * 32)

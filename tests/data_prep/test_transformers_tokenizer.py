@@ -204,7 +204,7 @@ def test_new_text_for_an_existing_vocabulary(step, tmp_path, write_corpus):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--only-used"], "--only-used: of the vocabulary of --tokenizer, which is not given"),
+        (["--only-used"], "--only-used: needs --tokenizer; give both, or leave it out"),
         (["--tokenizer", "FOLDER", "--min-count", 2], "--min-count 2: with --tokenizer all ids are in the"),
         (["--tokenizer", "RAW"], "RAW: no tokenizer in it; expected tokenizer.json"),
         (["--tokenizer", "nowhere"], "--tokenizer nowhere: no such folder"),

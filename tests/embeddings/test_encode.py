@@ -298,7 +298,7 @@ def test_stored_vectors_are_of_one_encoder(command, checkpoint_options, text, tm
     assert command("encode", text, *checkpoint_options, "--output", tmp_path / "out").status == 0
     words = ("encode", english, *checkpoint_options, "--output", tmp_path / "out", "--pooling", "words")
     assert command(*words).status == 0
-    with pytest.raises(InputError, match=r"test\.en\.npy: of another encoder than .*test\.de\.npy"):
+    with pytest.raises(InputError, match=r"test\.en\.npy: has another encoder than .*test\.de\.npy"):
         EncoderOptions(tmp_path / "out").load()
 
 

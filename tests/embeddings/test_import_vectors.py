@@ -56,7 +56,7 @@ def test_what_is_done_is_skipped_and_what_has_changed_is_not(command, made, tmp_
 def test_an_encoder_of_another_name_is_another_encoder(command, made, tmp_path):
     assert take(command, tmp_path, languages=["de"]).status == 0
     assert take(command, tmp_path, languages=["en"], name="other").status == 0
-    with pytest.raises(InputError, match=r"test\.en\.npy: of another encoder than .*test\.de\.npy"):
+    with pytest.raises(InputError, match=r"test\.en\.npy: has another encoder than .*test\.de\.npy"):
         EncoderOptions(tmp_path / "vectors").load()
 
 

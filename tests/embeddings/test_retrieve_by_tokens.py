@@ -142,14 +142,14 @@ def test_specials_stand_around_a_sentence():
     [
         (["--layer", "3"], "--layer 3: expected a number from 0 to 2, or average"),
         (["--layer", "last"], "--layer last: expected a number from 0 to 2, or average"),
-        (["--layer", "1", "--pooling", "pooler"], "--layer 1: --pooling pooler is of the last one"),
+        (["--layer", "1", "--pooling", "pooler"], "--layer 1: --pooling pooler reads the last one"),
         (["--similarity", "bert-score", "--distractors", "{}"], "--distractors: not with --normalize or"),
-        (["--normalize-batch", "256"], "--normalize-batch: of --normalize, which is not given; give both"),
+        (["--normalize-batch", "256"], "--normalize-batch: needs --normalize; give both"),
         (
             ["--normalize", "0.75", "--similarity", "ratio,distance"],
-            "--normalize: of cosine and bert-score; --similarity has only ratio,distance",
+            "--normalize: needs cosine or bert-score; --similarity has only ratio,distance",
         ),
-        (["--without-specials"], "--without-specials: of bert-score; --similarity has only cosine,ratio"),
+        (["--without-specials"], "--without-specials: needs bert-score; --similarity has only cosine,ratio"),
     ],
 )
 def test_refusals(command, folder, parallel, tmp_path, words, line):
@@ -212,7 +212,7 @@ def test_states_are_floats(command, folder, parallel, tmp_path):
     words = ["--token-states", "--dtype", "int8", "--output", tmp_path / "out"]
     refused = command("encode", *parallel, "--model", folder, "--cpu", *words)
     assert refused.status == 2
-    assert "--token-states: --dtype int8 is of vectors; expected float16 or float32" in refused.err
+    assert "--token-states: --dtype int8 is for vectors; expected float16 or float32" in refused.err
 
 
 def test_stored_vectors_without_states(command, folder, parallel, tmp_path):
@@ -245,7 +245,7 @@ def write_damaged(path: Path, damage: str) -> None:
         ("cut", "test.de.states.npy: damaged, or no array of numbers"),
         ("order", "test.de.tokens.npy: does not say of which of 8 lines"),
         ("NaN", "test.de.states.npy: line 1 has states that are NaN or infinite"),
-        ("encoder", "test.de.states.npy: of another encoder than"),
+        ("encoder", "test.de.states.npy: has another encoder than"),
     ],
 )
 def test_damaged_states_are_refused(command, folder, parallel, tmp_path, damage, line):

@@ -55,7 +55,7 @@ def write_retrieval(
     usual = [row for direction, each in outcomes.items() for row in rows_of_direction(direction, each)]
     given = {(row.get("direction"), row.get("part"), row["measure"]): row for row in [*usual, *rows]}
     measured.add(run, given.values())
-    measured.lines = {
+    measured.arrays = {
         f"{part}/{direction}": hits
         for direction, by_similarity in outcomes.items()
         for part, hits in by_similarity.items()

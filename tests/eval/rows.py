@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.measurements import Measured, write_lines, write_rows
+from command_line.measurements import Measured, write_arrays, write_rows
 from command_line.outputs import checksum
 from command_line.result_file import FORMAT
 from eval.measurements import table_of
@@ -39,8 +39,8 @@ def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
     """`KIND.json`, `KIND.csv` and `KIND.npz` as a command writes them; returns the first."""
     folder.mkdir(parents=True, exist_ok=True)
     sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
-    if measured.lines:
-        sums["lines_sha256"] = write_lines(folder / f"{kind}.npz", measured.lines)
+    if measured.arrays:
+        sums["arrays_sha256"] = write_arrays(folder / f"{kind}.npz", measured.arrays)
     record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
     (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
     return folder / f"{kind}.json"

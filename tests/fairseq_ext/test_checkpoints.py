@@ -235,14 +235,14 @@ def test_languages_that_would_be_paths(tmp_path, folder):
 def test_unknown_task(tmp_path, folder):
     path = save(tmp_path / "lm.pt", checkpoint_state(folder, task={"_name": "language_modeling"}))
     message = refused(load_for_inference, path, folder)
-    assert message.startswith(f"{path}: of the task 'language_modeling'; expected ")
+    assert message.startswith(f"{path}: has the task 'language_modeling'; expected ")
     assert "multilingual_nmt, " in message
 
 
 def test_a_known_task_that_does_not_translate(tmp_path, folder):
     path = save(tmp_path / "bart.pt", checkpoint_state(folder, task={"_name": "denoising"}))
     message = refused(load_for_inference, path, folder)
-    assert message.startswith(f"{path}: of the task 'denoising'; expected multilingual_nmt, ")
+    assert message.startswith(f"{path}: has the task 'denoising'; expected multilingual_nmt, ")
 
 
 def test_options_and_weights_that_do_not_fit_together(tmp_path, folder):

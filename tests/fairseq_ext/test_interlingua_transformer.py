@@ -10,10 +10,10 @@ from command_line.errors import InputError
 from fairseq_ext.models.interlingua_options import centric_language
 from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
+from fairseq_ext.modules.residual_block import PLACEMENTS
 from tests.fairseq_ext import bridges, models
 from tests.fairseq_ext.bridges import KINDS, PAIRS, TaggedTask, build
-
-PLACEMENTS = ("post", "pre", "swap-pre")
+from tests.fairseq_ext.models import reference_block
 
 
 @pytest.fixture
@@ -46,10 +46,7 @@ def reference_interlingua(bridge, queries, states, placement):
         return module.out_proj((weights @ split[2]).transpose(0, 1).reshape(len(x), -1))
 
     def block(x, function, norm, residual=True):
-        kept = x if residual else 0
-        if placement == "post":
-            return norm(kept + function(x))
-        return kept + function(norm(x)) if placement == "pre" else kept + norm(function(x))
+        return reference_block(placement, x, function, norm, residual)
 
     x = queries
     for number, layer in enumerate(bridge.layers):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase, base_architecture
 
-import fairseq_ext.plug_ins  # noqa: F401 (registers)
+import fairseq_ext  # noqa: F401 (registers)
 from command_line.errors import InputError
 from eval.probes.forward_states import forced_states
 from tests.fairseq_ext.folders import write_toy_folder

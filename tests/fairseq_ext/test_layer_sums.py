@@ -236,9 +236,9 @@ def test_sums_of_other_weights_are_refused(world, tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--text", "raw"], "--text: not of --layer-sums"),
-        (["--normalize"], "--normalize: not of --layer-sums"),
-        (["--pooling", "mean"], "--pooling: --layer-sums are of all layers as they are"),
+        (["--text", "raw"], "--text: --layer-sums reads the binarized"),
+        (["--normalize"], "--normalize: --layer-sums reads the binarized"),
+        (["--pooling", "mean"], "--pooling: --layer-sums stores all layers as they are"),
         (
             ["--precision", "bfloat16"],
             "--precision bfloat16: --layer-sums are trained on as if the encoder ran",

@@ -7,7 +7,7 @@ from fairseq.models.transformer import TransformerModel
 from command_line.errors import InputError
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.modules.residual_block import PLACEMENTS
-from tests.fairseq_ext.models import build, random_batch, toy_dictionary
+from tests.fairseq_ext.models import build, random_batch, reference_block, toy_dictionary
 
 
 @pytest.fixture
@@ -63,12 +63,15 @@ def test_dropout_is_where_fairseq_has_it(dictionary, placement, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("placement", "with_residual", "without"), [("post", 55, 45), ("pre", 123, 121), ("swap-pre", 227, 225)]
+    ("placement", "with_residual", "without"),
+    [("post", 55, 45), ("pre", 123, 121), ("swap-pre", 227, 225), ("sandwich", 3027, 3025)],
 )
 def test_dropout_is_the_last_that_happens_to_what_is_added(placement, with_residual, without):
     """x = 2, F(x) = x + 1, LN(x) = 5 x, and a square in place of dropout."""
     block = PLACEMENTS[placement].apply
-    functions = (lambda x: x + 1, lambda x: 5 * x, lambda x: x**2)
+    norms = [lambda x: 5 * x] * PLACEMENTS[placement].norms
+    norm = norms[0] if len(norms) == 1 else norms
+    functions = (lambda x: x + 1, norm, lambda x: x**2)
     assert [block(2, *functions, residual) for residual in (True, False)] == [with_residual, without]
 
 
@@ -222,12 +225,7 @@ def reference_encoder_layer(layer, x, placement, residual):
         (attention, layer.self_attn_layer_norm, residual),
         (feed_forward, layer.final_layer_norm, True),
     ):
-        if placement == "post":
-            x = norm((x if keep else 0) + function(x))
-        elif placement == "pre":
-            x = (x if keep else 0) + function(norm(x))
-        else:
-            x = (x if keep else 0) + norm(function(x))
+        x = reference_block(placement, x, function, norm, keep)
     return x
 
 
@@ -251,7 +249,7 @@ def test_encoder_layer_is_its_equation(dictionary, placement, residual):
         ("post", False, False, False),
         ("pre", False, True, True),
         ("pre", True, False, True),
-        ("swap-pre", False, True, True),
+        *((name, False, True, True) for name in PLACEMENTS if name not in ("post", "pre")),
     ],
 )
 def test_final_norms(dictionary, placement, drop_final, encoder_norm, decoder_norm):
@@ -290,4 +288,4 @@ def test_options_of_a_fairseq_checkpoint_choose_the_placement(dictionary):
         MnmtTransformerModel, dictionary, encoder_normalize_before=True, decoder_normalize_before=True
     )
     assert model.encoder.layer_norm is not None
-    assert model.encoder.layers[0].residual_block is PLACEMENTS["pre"].apply
+    assert model.encoder.layers[0].norm_placement is PLACEMENTS["pre"]

@@ -255,8 +255,8 @@ def test_options_of_losses_that_are_not_trained_are_named_once(folder, caplog):
     assert not caplog.messages
     task = begun(make_task(folder), **options, word_contrastive_dim=8, interlingua_alignment_weight=2.0)
     expected = (
-        "--interlingua-alignment-weight, --word-contrastive-dim without effect: of losses that --losses"
-        " translation,sentence_contrastive does not name"
+        "--interlingua-alignment-weight, --word-contrastive-dim: no effect, because --losses"
+        " translation,sentence_contrastive does not name their losses"
     )
     assert caplog.messages == [expected]
     task.begin_epoch(2, None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data_prep.formats.structures import Structure
-from data_prep.parsing.bunsetsu import reversed_bunsetsu
+from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 from fairseq_ext.data.noising.example import Sentence, Symbols, masked_example
 from fairseq_ext.data.noising.masking import bmass, infilling, mass, multimass, span_lengths
 from fairseq_ext.data.noising.pmass import pmass_plural, pmass_single

@@ -321,7 +321,7 @@ def test_without_a_pair_that_fits_every_parameter_of_the_loss_has_a_gradient():
 def test_sentences_with_tags_are_not_joined():
     """A tag in the middle would be read as a word, or as the language of both."""
     model = build(MnmtTransformerModel, DICTIONARY)
-    with pytest.raises(InputError, match="translation_language_modelling: is of sentence encoders; expected"):
+    with pytest.raises(InputError, match="translation_language_modelling: needs a sentence encoder"):
         modelling(model)
 
 

@@ -49,7 +49,7 @@ def test_without_a_reader_there_is_nothing_to_do():
 AT_WORK = """
 import atexit, threading
 atexit.register(lambda: print(threading.active_count()))  # before ours, so it is called after it
-import fairseq_ext.plug_ins, torch
+import fairseq_ext, torch
 from fairseq.data.iterators import BufferedIterator
 
 class Batches:

@@ -242,6 +242,34 @@ def test_validation_compares_as_it_is_asked_to(folder, without_specials):
         assert found[f"retrieval_{pair}"] == pytest.approx(100 * float(hits), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("losses", "passes"),
+    [
+        ("sentence_contrastive", 2),  # the source and its mirror, for the loss and for retrieval
+        ("translation,sentence_contrastive", 2),
+        ("translation,sentence_contrastive,unified_generation", 4),  # hides words, but none from retrieval
+    ],
+)
+def test_validation_encodes_a_sentence_once_unless_a_loss_hides_its_words(folder, losses, passes):
+    task = make_task(folder, eval_retrieval=True)
+    decoder = {} if losses == "sentence_contrastive" else {"decoder_layers": 1}
+    model, criterion = make_model(task, **decoder), make_criterion(task, losses)
+    counted, vectors = [], []
+    model.encoder.register_forward_hook(lambda module, given, output: counted.append(output))
+    task.retrieval.add = lambda split, part, lines, *sides: vectors.extend(sides)
+    task.load_dataset("valid")
+    batch = whole_part(task, "valid", 0)
+    model.eval(), criterion.eval()
+    task.valid_step(batch, model, criterion)
+    assert len(counted) == passes
+    expected = [
+        vectors_of(model.encoder(side["src_tokens"], side["src_lengths"]))
+        for side in (batch["net_input"], batch["mirror"])
+    ]
+    for side, right in zip(vectors, expected, strict=True):
+        torch.testing.assert_close(side, right)
+
+
 def test_without_the_option_nothing_is_retrieved(folder):
     task = make_task(folder)
     model, criterion = make_model(task), make_criterion(task)
@@ -327,19 +355,19 @@ def test_other_criteria_are_refused(folder):
         ({"langs": "de,en"}, "--langs de,en: lacks fr, which --pairs uses"),
         (
             {"eval_retrieval_similarity": "bert-score"},
-            "--eval-retrieval-similarity: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-similarity: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval_normalization": 0.75},
-            "--eval-retrieval-normalization: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-normalization: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval_without_specials": True},
-            "--eval-retrieval-without-specials: of --eval-retrieval, which is not given; give both",
+            "--eval-retrieval-without-specials: needs --eval-retrieval; give both",
         ),
         (
             {"eval_retrieval": True, "eval_retrieval_without_specials": True},
-            "--eval-retrieval-without-specials: of --eval-retrieval-similarity bert-score; give both",
+            "--eval-retrieval-without-specials: needs --eval-retrieval-similarity bert-score; give both",
         ),
     ],
 )
@@ -405,4 +433,4 @@ def test_a_checkpoint_is_loaded_for_vectors(folder, tmp_path, decoder_layers):
         "PostNorm mean pooling (sentence width 8) +sentence_contrastive sentence_encoder"
     )
     message = refused(load_for_inference, path, folder)
-    assert message.startswith(f"{path}: of the task 'sentence_embedding', a sentence encoder, which does not")
+    assert message.startswith(f"{path}: has the task 'sentence_embedding': a sentence encoder, which")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from fairseq.modules import MultiheadAttention
 
-from fairseq_ext import plug_ins
+from fairseq_ext import start_up
 
 START = """
 import logging, sys
@@ -62,7 +62,7 @@ def test_libraries_that_fairseq_may_need_are_imported_when_it_does():
 
 def test_only_the_sentences_about_pinned_memory_and_types_of_masks_are_hidden():
     with warnings.catch_warnings():
-        plug_ins.start_up.be_quiet()
+        start_up.be_quiet()
         loader = torch.utils.data.DataLoader(range(4), pin_memory=not torch.cuda.is_available())
         attention, states = MultiheadAttention(4, 1), torch.zeros(2, 1, 4)
         padding, future = torch.zeros(1, 2, dtype=torch.bool), torch.zeros(2, 2)

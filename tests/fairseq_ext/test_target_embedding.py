@@ -15,6 +15,7 @@ from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDat
 from fairseq_ext.inference import load_ensemble, load_for_inference
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
 from fairseq_ext.models.sentence_encoder import SentenceEncoderModel
+from fairseq_ext.modules.residual_block import PLACEMENTS
 from tests.fairseq_ext import models
 from tests.fairseq_ext.bridges import TaggedTask
 from tests.fairseq_ext.bridges import build as build_interlingua
@@ -51,7 +52,7 @@ def encode(model, batch, **options):
 
 
 @pytest.mark.parametrize("layers", [1, 4])
-@pytest.mark.parametrize("norm", ["post", "pre", "swap-pre"])
+@pytest.mark.parametrize("norm", PLACEMENTS)
 @pytest.mark.parametrize("placement", TAGS)
 def test_top_layers_read_the_targets_embedding_beside_their_input(placement, norm, layers):
     task = TaggedTask(placement)

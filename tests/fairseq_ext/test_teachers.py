@@ -333,7 +333,7 @@ def test_a_teacher_that_cannot_run(folder, tmp_path):
     for options, message in (
         ({"teacher_checkpoint": str(tmp_path / "x.pt")}, "--teacher-checkpoint .*x.pt: no such file"),
         ({"teacher_checkpoint": "x", "teacher": "ems"}, "--teacher: --teacher-checkpoint is given, too"),
-        ({"teacher": "ems", "teacher_pooling": "cls"}, "--teacher-pooling: is of a folder that --teacher-ch"),
+        ({"teacher": "ems", "teacher_pooling": "cls"}, "--teacher-pooling: needs a folder as --teacher-ch"),
         (
             {"teacher_checkpoint": "x", "teacher_pooling": "max"},
             "--teacher-pooling: found 'max', expected on",

@@ -7,8 +7,8 @@ import pytest
 from command_line.errors import InputError
 from fairseq_ext.data.updates import UpdateIterator
 from tests.fairseq_ext.folders import write_toy_folder
+from tests.fairseq_ext.test_augmentation import same, task_of, write_folder
 from tests.fairseq_ext.test_multilingual_nmt import make_task, refused
-from tests.fairseq_ext.test_remade_sentences import same, task_of, write_folder
 from tests.fairseq_ext.test_updates import fairseqs, updates_of
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 from argparse import Namespace
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -500,6 +501,35 @@ def test_no_loss_at_all(losses):
     cfg = WeightedLossesConfig(sentence_avg=False, losses=losses)
     with pytest.raises(InputError, match="--losses: names none; expected some of translation, word_contr"):
         WeightedLosses.build_criterion(cfg, SimpleNamespace(target_dictionary=DICTIONARY))
+
+
+@pytest.mark.parametrize(("weight", "is_unequal"), [(1.0, False), (1e6, True), (1e-6, True)])
+def test_a_loss_beside_which_another_counts_for_nothing_is_warned_of_once(caplog, weight, is_unequal):
+    """Whichever of both it is; nothing is said in validation."""
+    criterion = make_criterion("sentence_contrastive", translation_weight=weight)
+    model, batch = make_model(), make_batch()
+    criterion.eval()
+    criterion(model, batch)
+    assert "hardly be learned" not in caplog.text
+    criterion.train()
+    for _ in range(2):
+        criterion(model, batch)
+    warnings = [
+        record.getMessage() for record in caplog.records if "hardly be learned" in record.getMessage()
+    ]
+    assert len(warnings) == is_unequal
+    if is_unequal:
+        names = ["translation", "sentence_contrastive"][:: 1 if weight > 1 else -1]
+        assert re.search(
+            rf"--losses: with its weight, {names[0]} is [\d,]+ times {names[1]}, which", warnings[0]
+        )
+
+
+def test_a_default_that_an_encoder_cannot_learn_says_that_it_is_the_default():
+    cfg = WeightedLossesConfig(sentence_avg=False)
+    task = SimpleNamespace(target_dictionary=DICTIONARY, model_sizes=SimpleNamespace(has_decoder=False))
+    with pytest.raises(InputError, match=r"--losses translation, the default: needs .* sentence_contrastive"):
+        WeightedLosses.build_criterion(cfg, task)
 
 
 # --- a loss that moves along with the model

@@ -31,14 +31,15 @@ FOLDERS = (
 FILES = {
     # a loss: the mean squared state on top of the encoder
     "fairseq_ext/losses/small.py": '''
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
+from fairseq_ext.options import option
 
 
 @dataclass
 class SmallStatesOptions:
-    weight: float = field(default=0.1, metadata={"help": "of the loss"})
+    weight: float = option("of the loss", 0.1)
 
 
 class SmallStates(WeightedLoss):
@@ -58,27 +59,21 @@ class SmallStates(WeightedLoss):
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from command_line.option_classes import positional
+from eval.reporting.result_file import Written, publish
 
 KIND = "log-length"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LengthOptions:
-    logs: list[Path]
+    logs: list[Path] = positional("logs of trainings", nargs="+")
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("logs", nargs="+", type=types.path, help="logs of trainings")
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(LengthOptions, args)
-    publish(KIND, options, options.logs, lambda: measure(options), from_arguments(Written, args))
+def main(options: LengthOptions) -> None:
+    publish(KIND, options, options.logs, lambda: measure(options), options.written)
 
 
 def measure(options: LengthOptions) -> Measured:
@@ -129,7 +124,7 @@ source "$HERE/../shared/translation.sh"
 RECIPE=small_states TITLE="Small states"
 ALL_STAGES="prepare train translate score report"
 usage() {
-  usage_of_experiment
+  help_of experiment comet training force plan all
 }
 stage_prepare() {
   fetch_text

@@ -21,6 +21,7 @@ def same_tensors(first: dict, second: dict) -> bool:
         ("--language-tags", "s-enc-t-dec", "--norm-placement", "post", "--autocast-bf16"),
         ("--language-tags", "t-enc", "--norm-placement", "pre", "--no-encoder-final-norm"),
         ("--language-tags", "t-dec", "--norm-placement", "swap-pre", "--no-norm-affine"),
+        ("--language-tags", "t-dec", "--norm-placement", "sandwich"),
         ("--language-tags", "s-enc-t-enc", "--norm-placement", "pre", "--drop-residual-layers", "1"),
         ("--language-tags", "t-enc", "--norm-placement", "post", "--sampling-temperature", 5),
     ],

@@ -72,9 +72,28 @@ def test_the_index_says_what_there_is(instructions):
 
 def test_workers_do_not_change_it(texts, instructions, tmp_path, command, monkeypatch):
     monkeypatch.setattr("llm.instruct.LINES", 3)  # in every block
-    done = command(*options(texts, tmp_path / "out", "--tasks", ALL, "--workers", 2))
+    for workers in (1, 2):
+        done = command(*options(texts, tmp_path / f"{workers}", "--tasks", ALL, "--workers", workers))
+        assert done.status == 0, done.err
+    one, two, whole = files(tmp_path / "1"), files(tmp_path / "2"), files(instructions)
+    assert one == two
+    # wrong phrases of revise are of the lines of a block
+    assert {name for name in whole if one[name] != whole[name]} <= {n for n in whole if ".revise." in n}
+
+
+def test_errors_of_the_same_sentence_are_an_option(texts, instructions, tmp_path, command):
+    """Each is then twice in its sentence; otherwise none is, unless no other phrase fits."""
+    done = command(*options(texts, tmp_path / "own", "--tasks", "revise", "--errors", "same-sentence"))
     assert done.status == 0, done.err
-    assert files(tmp_path / "out") == files(instructions)
+    shares = []
+    for folder in (tmp_path / "own", instructions):
+        twice = []
+        for line in files(folder)["train.revise.de-en.jsonl"]:
+            wrong = re.search(r'translated word is "(.+)"\. It', line["output"])[1]
+            translation = line["input"].splitlines()[-1]
+            twice.append(len(re.findall(rf"\b{re.escape(wrong)}\b", translation, re.IGNORECASE)) > 1)
+        shares.append(sum(twice) / len(twice))
+    assert shares[0] > 0.9 and shares[1] < 0.1, shares
 
 
 def test_another_seed_makes_other_choices_of_the_same_text(texts, instructions, tmp_path, command):

@@ -48,6 +48,17 @@ def test_its_tokenizer_writes_any_text_again(made, line):
     assert tokenizer.unk_token_id not in tokens
 
 
+def test_its_tokenizer_gives_what_the_model_generates_from(made):
+    """Types of tokens, which `generate` of BLOOM refuses, are none of it."""
+    from transformers import AutoModelForCausalLM
+
+    folder = made("new")
+    read = load_tokenizer(folder)("the house", return_tensors="pt")
+    assert set(read) == {"input_ids", "attention_mask"}
+    written = AutoModelForCausalLM.from_pretrained(folder).generate(**read, max_new_tokens=2, do_sample=False)
+    assert written.shape[1] > read["input_ids"].shape[1]
+
+
 def test_words_of_the_languages_asked_for_are_short(made):
     known, unknown = made("all"), made("two", "--languages", "de,en")
     lengths = [len(load_tokenizer(folder)("дом дом")["input_ids"]) for folder in (known, unknown)]

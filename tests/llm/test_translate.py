@@ -9,8 +9,8 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from eval.__main__ import COMMANDS as EVAL
-from eval.results.scores import Scores
 from llm.generation import Answers
+from tests.eval.scored import read_scores
 from tests.llm.toy_text import LINES, sentences, text_of, write_lines, write_texts
 
 DIRECTIONS = ["de-en", "en-de", "en-fr", "fr-en"]
@@ -201,7 +201,7 @@ def test_scores_and_comparisons_take_it(options, command, texts, tuned, tmp_path
         words = options(tmp_path / name, *given, "--supervised", "de-en", "--name", name)
         assert command(*words).status == 0
         assert score("score", tmp_path / name, "--workers", 1) == 0
-    scores = Scores.load(tmp_path / "b/scores.json").record
+    scores = read_scores(tmp_path / "b/scores.json")
     assert set(scores["directions"]) == set(DIRECTIONS)
     assert set(scores["averages"]) >= {"all", "supervised", "zero-shot"}
     compared = ("--output", tmp_path / "compared")

@@ -13,7 +13,6 @@ from tests import hanging
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path.parent.name for path in ROOT.glob("recipes/*/run.sh"))
-DRIVER = (ROOT / "recipes/shared/experiment.sh").read_text(encoding="utf-8")
 
 
 def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
@@ -26,14 +25,8 @@ def configurations(name: str) -> list[str]:
 
 
 def options_of(name: str) -> list[str]:
-    """What the recipe's command line knows, as its script says."""
-    script = (ROOT / "recipes" / name / "run.sh").read_text(encoding="utf-8")
-    call = re.search(r'^(read_options|experiment) (".*?"|\S+) (".*?"|\S+) "\$@"$', script, flags=re.M)
-    words = " ".join(call.groups()[1:]).replace('"', "").split()
-    for name in ("RECIPE_OPTIONS", "RECIPE_FLAGS") if call[1] == "experiment" else ():
-        own = re.search(rf'^{name}="(.*)"$', script, flags=re.M)
-        words += (own or re.search(rf'^{name}="(.*)"$', DRIVER, flags=re.M))[1].split()
-    return ["--" + word.split("=")[0] for word in [*words, "dry-run", "help"]]
+    """What the recipe's command line knows, as its --help says."""
+    return re.findall(r"^  (--[a-z0-9-]+) ", recipe(name, "--help").stdout, flags=re.M)
 
 
 def dry_run(name: str, *options: str, **keywords) -> list[list[str]]:

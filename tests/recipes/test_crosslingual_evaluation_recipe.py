@@ -3,12 +3,13 @@ Manual of 4.1.
 """
 
 import itertools
+import os
 from collections import Counter
 
 import pytest
 
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, dry_run, recipe
+from tests.recipes.commands import assert_refused, dry_run, recipe, write_program
 
 RECIPE = "crosslingual_evaluation"
 ENCODERS = "mbert=m/mbert,xlm-r-base=m/base,xlm-r=m/large,labse=m/LaBSE"
@@ -72,7 +73,7 @@ def paths(files) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of paper, or a file"),
+        ([], "--config: expected one of paper,phrasebook, or a file"),
         (["--config", "paper"], "--encoders: expected NAME=FOLDER,... with names of "),
         (arguments(encoders="mbert"), "--encoders: found 'mbert', expected NAME=FOLDER"),
         (
@@ -202,7 +203,10 @@ def test_names_are_learned_by_all_variants_of_an_encoder():
     for kind in VARIANTS:
         args = found[f"xlm-r-seed3/names-{kind}"]
         assert (args.task, args.encoder_name) == ("names", NAMES[kind].format("xlm-r"))
-        folder = {"answers": "out/answers/xlm-r/model", "calibrated": "out/calibrated/xlm-r/encoder"}
+        folder = {
+            "answers": "out/answers/xlm-r/model",
+            "calibrated": "out/calibrated/xlm-r/encoder-all-layers",
+        }
         assert str(args.model) == folder.get(kind, "m/large")
         assert [str(path) for _, path in [*args.train, *args.valid]] == [
             "wikiann/train-en.tsv",
@@ -212,6 +216,68 @@ def test_names_are_learned_by_all_variants_of_an_encoder():
         assert all(str(path) == f"wikiann/test-{one}.tsv" for one, path in args.test)
         updates = 10 * 20_000 / args.batch_size
         assert updates / args.checkpoints == pytest.approx(300, rel=0.05)
+
+
+def test_a_calibrated_encoder_whose_last_layer_is_read_has_all_layers():
+    args = finetunings("--systems", "labse", "--seeds", "1")["labse-seed1/names-calibrated"]
+    assert str(args.model) == "out/calibrated/labse/encoder"
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A configuration with an encoder that reads a prefix."""
+    file = tmp_path / "own.sh"
+    line = 'encoder e5 last 2e-5 --prefix "query: " --sts-epochs 3'
+    file.write_text(f'source "$ROOT/recipes/crosslingual_evaluation/configs/paper.sh"\n{line}\n')
+    return file
+
+
+def test_the_prefix_of_an_encoder_is_in_one_place(own):
+    """It is calibrated and measured with it; what is calibrated knows it."""
+    given = ["--config", str(own), *arguments("--stages", "calibrate,retrieve", encoders="e5=m/e5")[2:]]
+    calibrate, *measured = map(parse_command, dry_run(RECIPE, *given))
+    assert (calibrate.prefix, calibrate.sts_epochs) == ("query: ", 3)
+    assert [args.prefix for args in measured] == 4 * ["query: "] + 2 * [None]
+    assert [parse_command(words).prefix for words in commands("retrieve", encoders="labse=m")] == 6 * [None]
+
+
+def test_a_layer_of_a_folder_of_sentence_transformers_is_refused_before_anything_runs(tmp_path):
+    for folder in ("model", "tatoeba"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "model/modules.json").write_text("[]")
+    given = ["--config", "paper", "--encoders", "mbert=model", "--tatoeba", "tatoeba", "--output", "out"]
+    done = recipe(RECIPE, *given, cwd=tmp_path)
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    expected = (
+        "error: --encoders mbert=model: has modules.json, by which sentence-transformers makes vectors;"
+    )
+    assert done.stderr.splitlines()[-1].startswith(expected)
+
+
+def test_retrieval_is_reported_without_fine_tunings(tmp_path):
+    """XNLI is given for calibration; nothing was fine-tuned."""
+    for folder in ("model", "tatoeba", "xnli"):
+        (tmp_path / folder).mkdir()
+    write_program(tmp_path / "bin/python", '#!/bin/bash\necho "$@" >> calls\n')
+    result = tmp_path / "out/retrieval/mbert-original/tatoeba/sentence-retrieval.json"
+    result.parent.mkdir(parents=True)
+    result.write_text("{}")
+    given = ["--config", "paper", "--encoders", "mbert=model", "--tatoeba", "tatoeba", "--xnli", "xnli"]
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    done = recipe(
+        RECIPE,
+        *given,
+        "--stages",
+        "report",
+        "--output",
+        "out",
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "== left out: fine-tuned encoders, for want of the stage finetune\n" in done.stderr
+    reports = [line for line in (tmp_path / "calls").read_text().splitlines() if " report " in line]
+    assert len(reports) == 1 and "sentence-retrieval.json" in reports[0] and "transfer" not in reports[0]
 
 
 def test_what_follows_is_for_the_fine_tunings_of_tasks_alone():

@@ -52,6 +52,7 @@ def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_pivot_pair_with_and_without_translations(config):
     found = trainings(config)
+    assert all(args.random_batches for args in found.values())
     assert list(found) == [f"{kind}-{pair}" for pair in PIVOTS[config] for kind in ("paired", "unpaired")]
     for name, args in found.items():
         kind, _, pair = name.partition("-")
@@ -66,6 +67,8 @@ def test_every_pivot_pair_with_and_without_translations(config):
         else:
             assert args.losses == "adversarial_alignment,cycle_consistency"
             assert unpaired_of(args) == (0.2, 2, 10, 2)  # 5.3
+            bound = "clipping" if config == "l10n" else "none"  # the published code has none
+            assert str(args.adversarial_alignment_bound) == bound
     assert (found["paired-de-en"].pair_budget == 9_000_000) == (config == "xlm_r")
 
 

@@ -72,7 +72,7 @@ def said(result) -> list[str]:
 
 def test_the_variables_of_the_scripts_are_known():
     """Settings, what is read or counted, and what an option sets by its name, as --spacy-model does."""
-    assert {"SYSTEM_LIST", "FINETUNING_TOKENS", "LANGUAGES", "SPACY_MODEL"} <= VARIABLES
+    assert {"SYSTEMS", "FINETUNING_TOKENS", "LANGUAGES", "SPACY_MODEL"} <= VARIABLES
     assert {"seed", "model", "place", "cores", "used"} <= VARIABLES
 
 

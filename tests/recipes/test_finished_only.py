@@ -162,7 +162,6 @@ def test_course_that_was_removed_has_no_learning_curve(out):
     [
         (["--stages", "train,score"], "--stages, with --finished-only: found 'train', expected one of: "),
         (["--systems", "3,5"], "out: no system and seed is there yet for --stages "),
-        (["--plan"], "--plan: found --stages translate,score,curves,probe,report, expected one of: train"),
     ],
 )  # fmt: skip
 def test_what_it_cannot_be_is_one_line(out, options, message):

@@ -48,7 +48,10 @@ def trainings(config: str, systems: str = "all") -> dict:
     [
         ([], "--config: expected one of europarl,iwslt,l10n,multi30k,opus,phrasebook, or a file"),
         (["--config", "opus", "--systems", "mnmt,9"], "--systems: found '9', expected one of: pivot mnmt"),
-        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--seeds", "x"],
+            "--seeds: found 'x', expected a whole number from 1",
+        ),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.recipes.commands import ROOT, STAYS, recipe, wait_for, write_program
 PYTHON = (
     """#!/bin/bash
 [[ $1 != -c ]] || { echo 4 && exit; }
+[[ $2 != fairseq_ext ]] || exec REAL_PYTHON "$@"
 output=${*: -1}
 mkdir -p "$output"
 echo "${OMP_NUM_THREADS:-all} ${CUDA_VISIBLE_DEVICES:-none} $*" >> calls
@@ -30,7 +32,7 @@ case " $* " in
 esac
 [[ $4 == states || $3 != probe ]] || touch "$output/$4.json"
 """
-)
+).replace("REAL_PYTHON", sys.executable)
 
 
 @pytest.fixture

@@ -213,8 +213,8 @@ def test_trainings_have_ports_of_their_own_and_so_have_those_of_one_name_in_two_
     ("options", "message"),
     [
         (["--nodes", "2"], "--nodes 2: expected --launcher slurm, found cpu"),
-        (["--nodes", "0"], "--nodes: found '0', expected a whole number above 0"),
-        (["--cpus-per-task", "x"], "--cpus-per-task: found 'x', expected a whole number above 0"),
+        (["--nodes", "0"], "--nodes: found '0', expected a whole number from 1"),
+        (["--cpus-per-task", "x"], "--cpus-per-task: found 'x', expected a whole number from 1"),
         (["--cpus-per-task", "4"], "--cpus-per-task 4: expected --launcher slurm, found cpu"),
         (["--", "--lr", "1", "--seed", "42"], "--seed: is the recipe's own, which has it of every training"),
         (["--", "--save-dir=elsewhere"], "--save-dir: is the recipe's own"),
@@ -243,22 +243,31 @@ def test_the_device_that_trains_is_asked_for_its_precision(launcher):
     """In the command that is launched, which runs in a job of Slurm, not in the recipe."""
     words = training("--launcher", launcher)
     device = ["--cpu"] if launcher == "cpu" else []
-    script = str(ROOT / "recipes/shared/on_device.sh")
-    asked = ["bash", script, "--precision", "out/models/system1-seed1", *device, "--", "fairseq-train"]
+    asked = [
+        "python",
+        "-m",
+        "fairseq_ext",
+        "on-device",
+        "--precision",
+        "out/models/system1-seed1",
+        *device,
+        "--",
+        "fairseq-train",
+    ]
     assert_in_order(words, *asked)
     assert not {"--fp16", "--autocast-bf16"} & set(words)
     for precision, option in (("bf16", "--autocast-bf16"), ("fp16", "--fp16")):
         if launcher != "cpu" or precision == "bf16":
             words = training("--launcher", launcher, "--precision", precision)
-            assert option in words and script not in words
+            assert option in words and "on-device" not in words
 
 
 def on_device(tmp_path, *words: str, **environment) -> list[str]:
-    """The arguments of a training that `on_device.sh` starts."""
+    """The arguments of a training that `on-device` starts."""
     write_program(tmp_path / "bin/fairseq-train", '#!/bin/bash\nprintf "%s\\n" "$@"\n')
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     result = subprocess.run(
-        ["bash", str(ROOT / "recipes/shared/on_device.sh"), *words, "--", "fairseq-train", "data dir"],
+        [sys.executable, "-m", "fairseq_ext", "on-device", *words, "--", "fairseq-train", "data dir"],
         capture_output=True, text=True, timeout=hanging.SECONDS, cwd=tmp_path,
         env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
@@ -301,7 +310,7 @@ while [[ -e $folder/../wait && $(wc -l < "$CALLS") -lt $(< "$folder/../wait") ]]
 )
 PYTHON = f"""#!/bin/bash
 [[ $1 != -c ]] || {{ echo "${{COUNTED_GPUS:-4}}" && exit; }}
-[[ $3 != *-training ]] || exec {sys.executable} "$@"
+[[ $2 != fairseq_ext ]] || exec {sys.executable} "$@"
 echo "python $*" >> "$CALLS"
 [[ $* != *" probe "* ]] || mkdir -p "${{*: -1}}"
 """

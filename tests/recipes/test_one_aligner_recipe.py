@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import sys
 from argparse import Namespace
 
 import pytest
@@ -112,6 +113,15 @@ def test_few_sentences_may_be_read_as_long_as_many():
     options = [*L10N, "--systems", f"de-en,size-1000,{names[0]}", "--tatoeba", "v1"]
     plotted = parse_command(commands(*options, stages="report")[-3])
     assert [path.parent.name for path in plotted.retrieval] == ["de-en-seed1", "size-1000-seed1"]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_checkpoints_are_chosen_by_what_is_tested(config):
+    """Normalized BERT-score (2.2); negatives are of any length."""
+    for args in trainings(config).values():
+        chosen_by = str(args.eval_retrieval_similarity), args.eval_retrieval_normalization
+        assert chosen_by == ("bert-score", 0.75)
+        assert args.global_ranking_normalization == 0.75 and args.random_batches
 
 
 def test_the_ablation_differs_in_what_it_is_called_after_and_is_chosen_by_what_it_trains():
@@ -303,7 +313,8 @@ def report(tmp_path):
     """Runs the report of some systems below `tmp_path/out`, with programs that only show their command."""
     (tmp_path / "mlm").mkdir()
     (tmp_path / "mlm/config.json").write_text('{"num_hidden_layers": 4}')
-    write_program(tmp_path / "bin/python", '#!/bin/sh\necho "$@"\n')
+    python = f'#!/bin/sh\n[ "$3" != layers ] || exec {sys.executable} "$@"\necho "$@"\n'
+    write_program(tmp_path / "bin/python", python)
     write_program(tmp_path / "bin/fairseq-train", "#!/bin/sh\n")
     environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     options = ("--config", "l10n", "--encoder", str(tmp_path / "mlm"), "--stages", "report")

@@ -30,7 +30,7 @@ def test_quickstart_makes_a_report_and_a_second_run_does_nothing(tmp_path, progr
         assert (kinds.count("supervised"), kinds.count("zero-shot")) == (4, 2)
         placements.append(scores["system"]["norm_placement"])
     assert placements == ["pre", "post"]
-    assert json.loads((out / "comparison.json").read_text())["comparisons"]
+    assert json.loads((out / "comparison.json").read_text())["runs"]
     assert "PostNorm" in (out / "report/report.html").read_text()
 
     written = {path: path.stat().st_mtime_ns for path in out.glob("[dmt]*/**/*") if path.is_file()}

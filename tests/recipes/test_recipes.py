@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -91,17 +92,23 @@ def test_help_names_every_option(name):
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
-        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--seeds", "x"],
+            "--seeds: found 'x', expected a whole number from 1",
+        ),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",
         ),
         (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
         (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
-        (["--config", "opus", "--gpus", "0"], "--gpus: found '0', expected a whole number above 0"),
+        (
+            ["--config", "opus", "--gpus", "0"],
+            "--gpus: found '0', expected a whole number from 1",
+        ),
         (
             ["--config", "opus", "--probe-lines", "few"],
-            "--probe-lines: found 'few', expected a whole number above 0",
+            "--probe-lines: found 'few', expected a whole number from 1",
         ),
         (["--config", "opus", "--data-root", "/no/such"], "--data-root: /no/such: no such folder"),
         (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
@@ -109,7 +116,7 @@ def test_help_names_every_option(name):
         (["--config", "opus", "--comet-python", "p"], "--comet-python: expected together with --comet"),
         (
             ["--config", "opus", "--comet", "m", "--comet-batch-size", "0"],
-            "--comet-batch-size: found '0', expected a whole number above 0",
+            "--comet-batch-size: found '0', expected a whole number from 1",
         ),
         (["--config", "opus", "--output", ""], "--output: expected a value"),
         (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
@@ -129,8 +136,11 @@ def test_help_names_every_option(name):
         ),
         (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
         (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
-        (["--config", "opus", "--seeds", "9999999999"], "--seeds: found '9999999999', expected at most 9999"),
-        (["--config", "opus", "--plan", "--dry-run"], "--plan: runs a little of every training, and --dry"),
+        (
+            ["--config", "opus", "--seeds", "9999999999"],
+            "--seeds: found '9999999999', expected a whole number from 1 to 999999999",
+        ),
+        (["--config", "opus", "--plan", "--dry-run"], "--plan: expected a value"),
         (
             ["--config", "phrasebook", "--data-root", str(ROOT)],
             f"--data-root {ROOT}: the text of --config phrasebook is made by the recipe; expected none",
@@ -497,7 +507,8 @@ while [[ -e wait-$4 ]]; do sleep 0.05; done
 @pytest.fixture
 def probed(tmp_path):
     """Function that runs the stage with a stand-in for python, and returns the commands that it was given."""
-    write_program(tmp_path / "bin/python", PYTHON)
+    real = f'[[ $2 != fairseq_ext ]] || exec {sys.executable} "$@"'
+    write_program(tmp_path / "bin/python", PYTHON.replace("#!/bin/bash", f"#!/bin/bash\n{real}", 1))
     write_program(tmp_path / "bin/fairseq-train", "")
     model = tmp_path / "out/models/system1-seed1/checkpoint_best.pt"
     model.parent.mkdir(parents=True)
@@ -873,9 +884,8 @@ def test_several_trainings_at_a_time_and_a_failure_of_all(models):
 
 JOBS_OF_A_RECIPE = """
 source {root}/recipes/shared/jobs.sh
-leaves_nothing() {{ false; }}
 die() {{ echo "error: $*"; exit 2; }}
-JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
+DRY_RUN=no JOBS=2 THREADS=1 LAUNCHER=cpu FORCE=no GPUS_OF_JOB=()
 start_job '' false
 while [[ -n $(jobs -pr) ]]; do sleep 0.05; done
 start_job '' true

@@ -68,7 +68,7 @@ def test_a_test_set_that_came_after_the_training_text_is_said(late, tmp_path):
         (["--config", "l10n", "--systems", "esm"], "--systems: found 'esm', expected one of: ems margin-van"),
         (["--config", "l10n", "--tatoeba", "/no/such"], "--tatoeba: /no/such: no such folder"),
         (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
-        (["--config", "l10n", "--comet", "x"], "--comet x: sentence encoders do not translate"),
+        (["--config", "l10n", "--comet", "x"], "unknown option '--comet'; --help lists the options"),
         (["--config", "l10n", "--keep-out", "/no/such"], "--keep-out: /no/such: no such folder"),
         (["--config", "l10n", "--output", "a:b"], "--output: a:b: has a colon"),
         (["--config", "ems", "--united-nations", "/tmp"], "--united-nations: ems trains on UNPC, which has"),
@@ -137,6 +137,7 @@ def test_the_small_configuration():
     assert (args.encoder_layers, args.encoder_embed_dim, args.max_epoch) == (4, 192, 2)
     assert args.best_checkpoint_metric == "retrieval" and args.maximize_best_checkpoint_metric
     assert args.eval_retrieval and args.max_source_positions == 120
+    assert args.random_batches  # the contrast is between the sentences of a batch
 
 
 def test_evaluation_sets_are_kept_out_of_the_training_text(tmp_path):

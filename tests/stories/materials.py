@@ -217,3 +217,13 @@ def _enju(words: list[str]) -> str:
     ]
     phrase = f'<cons id="c0" cat="S" head="p0">{" ".join(leaves)}</cons>'
     return f'<sentence id="s0" parse_status="success">{phrase}</sentence>\n'
+
+
+def write_iwslt14(folder: Path) -> None:
+    """What fairseq's example of IWSLT'14 leaves: the folder of its preprocessing, its codes, a checkpoint."""
+    from tests.eval.translation.test_fairseq_preprocess import with_byte_pairs
+
+    data = with_byte_pairs(folder / "data-bin/iwslt14.tokenized.de-en").folder
+    (folder / "checkpoints/iwslt14").mkdir(parents=True)
+    (data / "model.pt").rename(folder / "checkpoints/iwslt14/checkpoint_best.pt")
+    (data / "codes").rename(folder / "code")

@@ -26,6 +26,15 @@ def recipe(name: str, config: str, options: str) -> str:
 def for_example(folder: Path) -> None:
     materials.write_tatoeba(folder)
     write_nllb(folder / "models/nllb-200")
+    materials.write_iwslt14(folder)
+
+
+def for_zero_shot(folder: Path) -> None:
+    write_nllb(folder / "models/nllb-200")
+    materials.write_xlmr(folder / "models/xlm-r")
+    materials.write_pairs(folder / "news", "de", "en", train=20)
+    for language in ("de", "en"):
+        (folder / f"news/train.de-en.{language}").rename(folder / f"news.{language}")
 
 
 def for_own_text(folder: Path) -> None:
@@ -110,7 +119,12 @@ STORIES = {
             ("docs/translating.md", ""),
             ("docs/zero_shot_options.md", ""),
         ),
-        ("example/encoder/checkpoint_best.pt", "example/rescored/translate.json"),
+        (
+            "example/encoder/checkpoint_best.pt",
+            "example/rescored/translate.json",
+            "example/of_nllb_fast/scores.json",
+            "example/of_iwslt14/translate.json",
+        ),
         for_example,
         small=(
             (r"^(fairseq-train .*--arch ems .*)", rf"\1 {TINY} --max-update 2 --cpu"),
@@ -173,9 +187,13 @@ STORIES = {
             "outputs/zero_shot/phrasebook/report/report.html",
             "curves/learning-curves.json",
             "report/report.html",
+            "states/nllb/states.json",
+            "probes/xlmr/similarity.json",
         ),
+        for_zero_shot,
         before=(("python -m eval probe states", "states_and_curves.sh"),),
         small=(
+            ("--output states/nllb$", r"\g<0> --max-lines 2 --max-len-b 5"),
             (
                 "^bash recipes/.* --decoding .*",
                 recipe("zero_shot", "phrasebook", "--systems 1,2 --seeds 1 --decoding plain,rescored")

@@ -72,7 +72,12 @@ def by_width(retrieved: list[Retrieved], reached: dict[str, Reached]) -> Iterato
         name = slug("numbers_of_a_vector", title)
         caption = f"{title} by the numbers of a vector (thesis 3.2.2, Figure 3.1)."
         numbers = table_of_means(name, caption, ["Numbers", *values], rows)
-        yield Figure(name, caption, lines([str(width) for width in widths], {title: values}, "%"), numbers)
+        yield Figure(
+            name,
+            caption,
+            lines([str(width) for width in widths], {title: values}, "%", x_title="width"),
+            numbers,
+        )
 
 
 def first_numbers(retrieved: Retrieved) -> dict[str, dict[int, MeanStd]]:

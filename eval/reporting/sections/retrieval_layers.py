@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from eval.derived.retrieved import Means, Retrieved
-from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, slug, table_of_means
+from eval.reporting.exhibits import Cell, Figure, Table, cells, mean_cell, slug, table_of_means
 from eval.reporting.plots import lines
 from eval.results.systems import MeanStd
 
@@ -54,7 +54,7 @@ def _place(layer: str) -> tuple[bool, int]:
 def grid(
     retrieved: Retrieved, encoders: Layers, similarities: list[str], group: str | None, means: Means
 ) -> Table:
-    """A row per encoder and layer; the best layer of every encoder by each similarity is bold."""
+    """A row per encoder and layer; the best layer of every encoder by each similarity has a star."""
     rows, rules = [], set()
     for encoder, layers in encoders.items():
         best = [max(means[name, each].mean for name in layers.values()) for each in similarities]
@@ -66,15 +66,14 @@ def grid(
             ]
             for layer, name in layers.items()
         ]
-    caption = f"P@1 by layer and similarity on {retrieved.label(group)}; bold: the best layer."
+    caption = f"P@1 by layer and similarity on {retrieved.label(group)}; *: the best layer."
     header = [cells("Encoder", "Layer", *similarities)]
     name = slug("retrieval_grid", retrieved.dataset, group or "all")
     return Table(name, caption, header, rows, frozenset(rules))
 
 
 def _cell(mean: MeanStd, most: float) -> Cell:
-    shown = mean_cell(mean, 1)
-    return cell(shown.text, bold=mean.mean >= most, value=shown.value)
+    return mean_cell(mean, 1, "*" if mean.mean >= most else "")
 
 
 def curves(
@@ -95,4 +94,4 @@ def curves(
     name = slug("retrieval_layers", retrieved.dataset, group or "all")
     caption = f"P@1 of encoders that read one layer, {retrieved.label(group)}."
     numbers = table_of_means(name, caption, ["Layer", *titles], rows)
-    return Figure(name, caption, lines(layers, panels, "P@1 (%)"), numbers)
+    return Figure(name, caption, lines(layers, panels, "P@1 (%)", x_title="layer"), numbers)

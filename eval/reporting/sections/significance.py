@@ -1,30 +1,35 @@
 """What `python -m eval compare` found: differences, their intervals and p-values."""
 
-from eval.reporting.exhibits import Cell, Section, Table, cell, cells, slug
-from eval.results.measures import Measure, common_measure, compared_measure, side_label
+from eval.derived.comparisons import KIND, Comparisons
+from eval.reporting.exhibits import Cell, Section, Table, cell, cells, number_cell, slug
+from eval.results.measures import Measure, compared_measure, side_label
 from eval.results.result_set import ResultSet
+from eval.results.systems import Run
 from eval.scoring.compare import NEITHER, NOTES, p_text
 from eval.scoring.paired_test import TESTS
 
 PARTS = {"overall": "over groups of directions", "directions": "per direction"}
+P_VALUES = ("p_value", "adjusted_p_value", "adjusted_p_value_with_seeds")
 
 
 def section(results: ResultSet) -> Section:
-    families: dict[tuple, list[dict]] = {}
-    for comparison in results.comparisons:
-        family = comparison["dataset"], common_measure(comparison), comparison["axis"]
-        families.setdefault(family, []).append(comparison)
-    parts = [
-        (family, part) for family in families.values() for part in PARTS if any(one[part] for one in family)
+    comparisons = Comparisons.of(results)
+    families: dict[tuple, list[Run]] = {}
+    for run in comparisons.runs:
+        families.setdefault((run.dataset, run.record["measure"], run.record["axis"]), []).append(run)
+    tables = [
+        table(comparisons, runs, part)
+        for runs in families.values()
+        for part in PARTS
+        if any(len(comparisons.of_run(run, part)) for run in runs)
     ]
-    tables = [table(family, part) for family, part in parts]
     return Section("Significance", tables, [*dict.fromkeys(notes(results)), *NOTES])
 
 
 def notes(results: ResultSet) -> list[str]:
     """How each comparison file was made."""
     found = []
-    for _, record in results.of_kind("comparison"):
+    for _, record in results.of_kind(KIND):
         corrected = (
             "after Holm's correction over all tests of a table"
             if record["correction"] == "holm"
@@ -39,17 +44,17 @@ def notes(results: ResultSet) -> list[str]:
     return found
 
 
-def table(comparisons: list[dict], part: str) -> Table:
+def table(comparisons: Comparisons, runs: list[Run], part: str) -> Table:
     """One family of tests. Rows: pairs of systems by directions (or groups of them)."""
-    dataset, axis = comparisons[0]["dataset"], comparisons[0]["axis"]
-    measure, common = compared_measure(comparisons[0]), common_measure(comparisons[0])
+    dataset, name, axis = runs[0].dataset, runs[0].record["measure"], runs[0].record["axis"]
+    measure = compared_measure(name)
     rows, rules = [], set()
-    for comparison in comparisons:
+    for run in runs:
         rules.add(len(rows))
-        names = [side_label(comparison, side) for side in ("baseline", "system")]
-        for group, result in comparison[part].items():
+        names = [side_label(run.record, side) for side in ("baseline", "compared")]
+        for group, result in comparisons.of_run(run, part).iterrows():
             note = f" ({NEITHER})" if result["neither_translates"] else ""
-            rows.append([*cells(*names, f"{group}{note}"), *result_cells(result, measure)])
+            rows.append([*cells(*names, f"{group}{note}"), *result_cells(result.to_dict(), measure)])
     header = [
         cells(
             *("Baseline", "System", "Directions", f"{measure.title} of baseline", "of system", "Difference"),
@@ -57,32 +62,30 @@ def table(comparisons: list[dict], part: str) -> Table:
         )
     ]
     differ = f"systems that differ in the {axis}" if axis else "the systems compared"
-    differ += "" if common else ", each by the measure that stands with it"
+    differ += "" if name else ", each by the measure that stands with it"
     caption = (
         f"{measure.title} on {dataset} {PARTS[part]}, {differ}: a family of"
-        f" {comparisons[0]['family'][part]} tests; bold: the significantly higher score."
+        f" {runs[0].record['family'][part]} tests. Bold: significantly higher. From, to: interval. Corrected:"
+        " for the number of tests. p seeds: of other trainings. People: share that agrees."
     )
-    by = common or "two-measures"
-    name = slug("significance", part, dataset, by, *([axis.replace(" ", "-")] if axis else []))
-    return Table(name, caption, header, rows, frozenset(rules - {0}), folded=part == "directions")
+    by = name or "two-measures"
+    file = slug("significance", part, dataset, by, *([axis.replace(" ", "-")] if axis else []))
+    return Table(file, caption, header, rows, frozenset(rules - {0}), folded=part == "directions")
 
 
-def result_cells(result: dict, measure: Measure) -> list[Cell]:
-    better = result["difference"] > 0
+def result_cells(result: dict[str, float], measure: Measure) -> list[Cell]:
+    """Of one test; NaN is no number."""
+    known = {name: value for name, value in result.items() if value == value}
+    is_better = known["difference"] > 0
 
     def number(key: str, sign: str = "", bold: bool = False) -> Cell:
-        value = result[key] * measure.scale
+        value = known[key] * measure.scale
         return cell(f"{value:{sign}.{measure.digits}f}", bold, value)
 
-    p_values = [
-        cell(p_text(result[key]), value=result[key])
-        for key in ("p_value", "adjusted_p_value", "adjusted_p_value_with_seeds")
-    ]
-    people = result["agreement"]
     return [
-        number("baseline", bold=result["significant"] and not better),
-        number("system", bold=result["significant"] and better),
-        *(number(key, "+") for key in ("difference", "low", "high")),
-        *p_values,
-        cell("–" if people is None else f"{people:.0%}", value=people),
+        number("baseline", bold=known["significant"] == 1 and not is_better),
+        number("system", bold=known["significant"] == 1 and is_better),
+        *(number(key, "+") for key in ("difference", "difference_low", "difference_high")),
+        *(cell(p_text(known.get(key)), value=known.get(key)) for key in P_VALUES),
+        number_cell(known.get("agreement"), ".0%"),
     ]

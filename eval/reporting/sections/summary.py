@@ -1,105 +1,172 @@
-"""Table 8.2 of the thesis: zero-shot BLEU with off-target rates and supervised BLEU of every system, and its
-plots.
+"""The result in a sentence, and Table 8.2 of the thesis: zero-shot BLEU with off-target rates and supervised
+BLEU of every system.
 """
 
-from eval.reporting.exhibits import (
-    Cell,
-    Figure,
-    Section,
-    Span,
-    Table,
-    cell,
-    cells,
-    mean_and_std_cells,
-    number_cell,
-    slug,
-    tidy,
-)
-from eval.reporting.plots import clouds, horizontal_bars
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from eval.derived.averages import by_group
+from eval.derived.comparisons import Comparisons
+from eval.measurements import measured_by
+from eval.reporting.exhibits import Cell, Section, Span, Table, cell, cells, tidy
 from eval.results.labels import PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.results.measures import MEASURES
 from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, System
+from eval.results.systems import MeanStd, Run, System
+from eval.scoring.compare import p_text
 
-GROUPS = {"zero-shot": "Zero-shot", "supervised": "Supervised"}
-PLOTTED = ("bleu", "chrf", "comet")
+KINDS = {"zero-shot": "Zero-shot", "supervised": "Supervised"}
+GROUPS = (*KINDS, "from-en", "to-en", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The averages of all systems, and the comparisons of these."""
+
+    results: ResultSet
+    comparisons: Comparisons
+
+    @cached_property
+    def means(self) -> dict[str, Mapping[tuple, MeanStd]]:
+        """Measure -> dataset, system and group -> mean over directions and seeds."""
+        scored = by_group(measured_by(self.results, "scores", True)).by_dataset()
+        return {
+            measure: {
+                (dataset, *place): mean
+                for dataset, of in scored.items()
+                for place, mean in of.means(measure, ("part",)).items()
+            }
+            for measure in MEASURES
+        }
+
+    def mean(self, system: System, group: str, measure: str = "bleu") -> MeanStd | None:
+        return self.means[measure].get((system.dataset, system.name, group))
+
+    def ranked(self, dataset: str) -> tuple[str, list[System]]:
+        """The kind of directions by which systems are ranked, zero-shot if there are any; the best first."""
+        for kind in KINDS:
+            systems = [one for one in self.results.on(dataset) if self.mean(one, kind)]
+            if systems:
+                return kind, sorted(systems, key=lambda one: -self.mean(one, kind).mean)
+        return "", []
 
 
 def section(results: ResultSet) -> Section:
-    exhibits = [summary_table(results)]
-    for measure in PLOTTED:
-        exhibits += [figure for dataset in results.datasets if (figure := bars(results, dataset, measure))]
-    exhibits += [figure for dataset in results.datasets if (figure := both_kinds(results, dataset))]
-    return Section("Zero-shot and supervised translation", exhibits, notes(results))
+    summary = Summary(results, Comparisons.of(results))
+    lead = [sentence for dataset in results.datasets if (sentence := headline(summary, dataset))]
+    title = "Zero-shot and supervised translation"
+    return Section(title, [summary_table(summary)], notes(summary), lead)
 
 
-def notes(results: ResultSet) -> list[str]:
-    found = [
-        "BLEU (off-target rate in brackets), mean over directions, then mean ± standard deviation over seeds."
-    ]
-    found.append(
-        "Bold: the lower off-target rate of PreNorm and PostNorm that differ in nothing else (without them,"
-        " the lowest among systems that differ in the placement of normalization only)."
-    )
-    marking = {dataset: results.marking(dataset) for dataset in results.datasets}
+def headline(summary: Summary, dataset: str) -> str | None:
+    """Which system is best, by how much, and whether the difference is significant; None of one system."""
+    kind, systems = summary.ranked(dataset)
+    if len(systems) < 2:
+        return None
+    best, *others = systems
+    shown = MEASURES["bleu"].show(summary.mean(best, kind))
+    off_target = summary.mean(best, kind, "off_target")
+    rate = f", {MEASURES['off_target'].show(off_target.mean)} off target" if off_target else ""
+    sentence = f"{KINDS[kind]} translation on {dataset}: {best.name} is best, with BLEU {shown}{rate}"
+    for other in others:
+        if verdict := _verdict(summary.comparisons, best, other, kind):
+            return f"{sentence}. {verdict}"
+    difference = summary.mean(best, kind).mean - summary.mean(others[0], kind).mean
+    return f"{sentence}: {difference:.1f} more than {others[0].name}. The difference was not tested."
+
+
+def _verdict(comparisons: Comparisons, best: System, other: System, kind: str) -> str | None:
+    """What a test found of two systems; None if they were not compared."""
+    for run in comparisons.runs:
+        tests, names = comparisons.of_run(run, "overall"), (run.record["baseline"], run.record["compared"])
+        is_bleu_of_both = (run.dataset, run.record["measure"]) == (best.dataset, "bleu")
+        if not is_bleu_of_both or set(names) != {best.name, other.name} or kind not in tests.index:
+            continue
+        test, sign = tests.loc[kind], 1 if names[1] == best.name else -1
+        low, high = sorted(sign * test[end] for end in ("difference_low", "difference_high"))
+        verdict = "significant" if test["significant"] else "not significant"
+        level = f"{1 - run.file['level']:.0%}"
+        return (
+            f"That is {sign * test['difference']:.1f} more than {other.name} ({level} interval {low:+.1f} to"
+            f" {high:+.1f}, p {_equals(test['adjusted_p_value'])}): the difference is {verdict}."
+        )
+    return None
+
+
+def _equals(p_value: float) -> str:
+    text = p_text(p_value)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def notes(summary: Summary) -> list[str]:
+    results = summary.results
+    found = ["Mean over directions, then mean ± standard deviation over seeds. In brackets: off-target rate."]
+    marking = {dataset: summary.comparisons.marking(dataset) for dataset in results.datasets}
     found += [
         f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
-        f" {' and of '.join(compared_with(results, comparisons))}; see Significance."
-        for dataset, comparisons in marking.items()
-        if comparisons
+        f" {' and of '.join(compared_with(summary.comparisons, runs))}; see Significance."
+        for dataset, runs in marking.items()
+        if runs
     ]
     if not any(marking.values()):
         found.append("No comparison file was given, so no BLEU score is marked as significantly higher.")
     for dataset in results.datasets:
-        for kind in GROUPS:
+        for kind in KINDS:
             different = {frozenset(names) for one in results.on(dataset) if (names := one.directions(kind))}
             if len(different) > 1:
                 found.append(f"Not comparable: the systems on {dataset} have different {kind} directions.")
     return found
 
 
-def compared_with(results: ResultSet, comparisons: list[dict]) -> list[str]:
+def compared_with(comparisons: Comparisons, runs: list[Run]) -> list[str]:
     """What marks compare with, one text for every family of tests."""
     found = []
-    for axis, one in {one["axis"]: one for one in comparisons}.items():
-        rivals = f"the systems that differ in one thing only, the {axis}"
+    for axis, run in {run.record["axis"]: run for run in runs}.items():
+        others = f"the systems that differ in one thing only, the {axis}"
         if axis is None:
-            rivals = "the systems compared with by name"
-        elif axis == PLACEMENT and results.is_of_pre_and_post(one):
-            rivals = "the other one of PreNorm and PostNorm that differ in nothing else"
-        found.append(f"{rivals} (one family of {one['family']['overall']} tests)")
+            others = "the systems compared with by name"
+        elif axis == PLACEMENT and comparisons.is_of_pre_and_post(run):
+            others = "the other one of PreNorm and PostNorm that differ in nothing else"
+        found.append(f"{others} (one family of {run.record['family']['overall']} tests)")
     return found
 
 
-def summary_table(results: ResultSet) -> Table:
+def summary_table(summary: Summary) -> Table:
     """One row per system name, one column per dataset; the name too where Table 8.2's columns do not tell."""
-    rows_of = {}
-    for system in results.systems:
+    rows_of: dict[str, dict[str, System]] = {}
+    for system in summary.results.systems:
         rows_of.setdefault(system.name, {})[system.dataset] = system
     first = [next(iter(systems.values())) for systems in rows_of.values()]
-    with_name = needs_names(first)
-    number_of_datasets = len(results.datasets)
-    names = ["#", *(["System"] if with_name else []), "Layer Norm", "Language Tag", "Res."]
+    datasets = summary.results.datasets
+    has_names = needs_names(first)
+    names = ["#", *(["System"] if has_names else []), "Layer Norm", "Language Tag", "Res."]
     header = [
-        [*cells(*names), *(cell(title, width=number_of_datasets) for title in GROUPS.values())],
-        [*cells(*[""] * len(names)), *cells(*results.datasets * 2)],
+        [
+            *cells(*[""] * len(names)),
+            *(cell(f"{title} BLEU", width=len(datasets)) for title in KINDS.values()),
+        ],
+        [*cells(*names), *cells(*datasets * len(KINDS))],
     ]
     rows, rules, number, previous = [], set(), 0, None
     for system, systems in zip(first, rows_of.values(), strict=True):
         number += not system.pivot
         heading = [
             "0" if system.pivot else str(number),
-            *([system.name] if with_name else []),
+            *([system.name] if has_names else []),
             *columns(system),
         ]
-        scores = [score_cell(results, systems.get(d), group) for group in GROUPS for d in results.datasets]
+        scores = [score_cell(summary, systems.get(one), kind) for kind in KINDS for one in datasets]
         this = (system.pivot, language_tag(system), residual(system))
         if previous not in (None, this):
             rules.add(len(rows))
         previous = this
         rows.append([*cells(*heading), *scores])
-    caption = "BLEU scores and off-target rates (in brackets), in the layout of Table 8.2."
-    return Table("summary", caption, header, rows, frozenset(rules), data=summary_data(results))
+    caption = (
+        "BLEU and off-target rates (in brackets), in the layout of Table 8.2. Res.: self-attention residual,"
+        " with (w/) or without (w/o). Bold: significantly higher."
+    )
+    return Table("summary", caption, header, rows, frozenset(rules), data=summary_data(summary))
 
 
 def needs_names(systems: list[System]) -> bool:
@@ -112,95 +179,32 @@ def columns(system: System) -> tuple[str, str, str]:
     return placement, language_tag(system), residual(system)
 
 
-def score_cell(results: ResultSet, system: System | None, group: str) -> Cell:
+def score_cell(summary: Summary, system: System | None, kind: str) -> Cell:
     """As in `16.8 ± 0.6 (8.59%)` for zero-shot, `33.9 ± 0.1` for supervised directions."""
-    bleu = system and system.mean("averages", group, "bleu")
+    bleu = system and summary.mean(system, kind)
     if not bleu:
         return cell(UNKNOWN)
-    spans = [Span(MEASURES["bleu"].show(bleu), bold=results.is_significantly_better(system, group))]
-    off_target = system.mean("averages", group, "off_target")
-    if group == "zero-shot" and off_target:
-        spans += [
-            Span(" ("),
-            Span(MEASURES["off_target"].show(off_target.mean), bold=is_lowest(results, system, off_target)),
-            Span(")"),
-        ]
+    spans = [Span(MEASURES["bleu"].show(bleu), bold=summary.comparisons.is_higher(system, kind, bleu))]
+    off_target = summary.mean(system, kind, "off_target")
+    if kind == "zero-shot" and off_target:
+        spans.append(Span(f" ({MEASURES['off_target'].show(off_target.mean)})"))
     return Cell(tuple(spans), value=bleu.mean)
 
 
-def is_lowest(results: ResultSet, system: System, rate: MeanStd) -> bool:
-    """Whether the zero-shot off-target rate is lower than that of every system it differs from in placement
-    only.
-    """
-    others = [rival.mean("averages", "zero-shot", "off_target") for rival in results.rivals(system)]
-    return bool(others) and all(other is not None and rate.mean < other.mean for other in others)
-
-
-def summary_data(results: ResultSet) -> list[list]:
+def summary_data(summary: Summary) -> list[list]:
     """Every average of every system, unrounded: one row per system, dataset and group."""
-    groups = ("zero-shot", "supervised", "from-en", "to-en", "all")
     rows = []
-    for system in results.systems:
-        for group in groups:
-            row = [system.name, *columns(system), system.dataset, group, len(system.runs)]
-            for measure in MEASURES:
-                value = system.mean("averages", group, measure)
-                row += [value.mean, value.std] if value else [None, None]
-            if any(number is not None for number in row[7:]):
-                rows.append(row)
+    for system in summary.results.systems:
+        for group in GROUPS:
+            values = [summary.mean(system, group, measure) for measure in MEASURES]
+            numbers = [
+                number for value in values for number in ((value.mean, value.std) if value else (None, None))
+            ]
+            if any(values):
+                rows.append(
+                    [system.name, *columns(system), system.dataset, group, len(system.runs), *numbers]
+                )
     measures = [f"{measure}_{part}" for measure in MEASURES for part in ("mean", "std")]
     return tidy(
         ["system", "layer_norm", "language_tag", "residual", "dataset", "group", "seeds", *measures], rows
     )
-
-
-def means_of(systems: list[System], group: str, measure: str) -> list[MeanStd | None]:
-    return [system.mean("averages", group, measure) for system in systems]
-
-
-def bars(results: ResultSet, dataset: str, measure: str) -> Figure | None:
-    """Zero-shot beside supervised scores of one dataset; None if the measure was not computed."""
-    systems, scale = results.on(dataset), MEASURES[measure].scale
-    values = {
-        title: [mean and mean.scaled(scale) for mean in means_of(systems, group, measure)]
-        for group, title in GROUPS.items()
-    }
-    if not any(value for column in values.values() for value in column):
-        return None
-    title = MEASURES[measure].title
-    header = [cells("System", *(f"{group} {part}" for group in values for part in ("mean", "std")), "seeds")]
-    rows = []
-    for i, system in enumerate(systems):
-        shown = [one for column in values.values() for one in mean_and_std_cells(column[i])]
-        rows.append([cell(system.name), *shown, cell(", ".join(system.run_labels))])
-    caption = (
-        f"{title} on {dataset}: means over directions and seeds; error bars: standard deviation over seeds."
-    )
-    name = slug(measure, dataset)
-    png = horizontal_bars([system.name for system in systems], values, f"{title} ({dataset})")
-    return Figure(name, caption, png, Table(name, caption, header, rows))
-
-
-def both_kinds(results: ResultSet, dataset: str) -> Figure | None:
-    """Zero-shot against supervised BLEU, a point for every training: which systems pay for one with the
-    other, and which differ in zero-shot directions where they are equal in supervised ones. None for fewer
-    than two systems.
-    """
-    titles = [f"{title} BLEU" for title in GROUPS.values()]
-    series, rows = {}, []
-    for system in results.on(dataset):
-        scores = (system.values("averages", group, "bleu") for group in GROUPS)
-        for label, *pair in zip(system.run_labels, *scores, strict=True):
-            if None not in pair:
-                zero_shot, supervised = pair
-                series.setdefault(system.name, []).append((supervised, zero_shot))
-                rows.append([*cells(system.name, label), *(number_cell(score, ".1f") for score in pair)])
-    if len(series) < 2:
-        return None
-    caption = (
-        f"Zero-shot against supervised BLEU on {dataset}, means over directions: every training is a point."
-    )
-    name = slug("zero-shot-supervised", dataset)
-    png = clouds(series, *reversed(titles))
-    header = [cells("System", "seed", *titles)]
-    return Figure(name, caption, png, Table(name, caption, header, rows))

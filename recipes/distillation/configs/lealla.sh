@@ -20,6 +20,7 @@ SCHEDULE_OPTIONS=()
 WEIGHT_DECAY=1e-2
 MAX_LENGTH=128
 EPOCHS=1000 # the students' own numbers of updates come first
+TRAINING_PAIRS=143000000
 SAVE_UPDATES=5000
 BATCH_PAIRS=512
 BATCH_GPUS=16 # of a GPU each: 8,192 pairs, which are compared with each other on so many GPUs

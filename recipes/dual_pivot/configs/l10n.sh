@@ -20,6 +20,7 @@ LAYER_SUMS=yes # 5 layers of 256 numbers a sentence: half a GB a pair; all syste
 BUDGET=20000
 PAIRED_MARGIN=0.2
 UNPAIRED_LEARNING_RATE=1e-4
+UNPAIRED_BOUND=clipping # without, retrieval is lost within a few hundred updates (docs/one_pair.md)
 LAYERS=(0 1 2 3 4 average)
 SINGLE_LAYERS=(0 1 2 3 4)
 SINGLE_PAIRS=(de-en ru-en ja-en de-fr)

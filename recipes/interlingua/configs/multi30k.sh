@@ -25,3 +25,4 @@ LEARNING_RATE=1e-3
 WARMUP_UPDATES=200
 SCHEDULE_OPTIONS=(--lr-scheduler polynomial_decay --total-num-update 1801)
 EPOCHS=1
+TRAINING_PAIRS=87000

@@ -4,8 +4,8 @@
 # tokenized and in lower case as it is published.
 CORPUS=enja
 LANGUAGES=(en ja)
-SIZES=3000,10000
-SYSTEM_LIST=${SYSTEM_LIST:-mass,none,jass,enss,mass+deshuffling}
+ALL_SIZES=3000,10000
+SYSTEMS=${SYSTEMS:-mass,none,jass,enss,mass+deshuffling}
 SUBWORD_OPTIONS=(--merges 4000)
 TOKENIZER_OPTIONS=(--tokenizer en=none ja=mecab)
 BUNSETSU_OPTIONS=(--parser ginza)

@@ -17,7 +17,6 @@ PRETRAINING_OPTIONS=(--layers 4 --width 256 --heads 4 --inner-width 1024 --batch
 PRETRAINING_UPDATES=(1300 5200 13000) # whose encoders are compared; the last one is trained
 LEARNING_RATE=3e-4
 BUDGET=20000
-OPTIMIZER_OPTIONS+=(--eval-retrieval-similarity bert-score --eval-retrieval-normalization 0.75)
 LAYERS=(0 1 2 3 4 average)
 SINGLE_PAIRS=(de-en ru-en ja-en de-fr)
 several four-pairs de-en fr-en ja-en ru-en
@@ -25,3 +24,4 @@ several all-pairs {cs,de,es,fr,it,ja,pl,pt,ru,zh}-en
 SIZE_PAIR=de-en
 SIZE_GROUP="ten core languages"
 SIZES=(1000 2000 5000 10000 50000) # 20,000 is de-en itself; 50,000 are all that there are
+TRAINING_PAIRS=20000

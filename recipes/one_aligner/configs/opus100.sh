@@ -22,3 +22,4 @@ for language in "${LANGUAGES[@]}"; do
 done
 several all-pairs "${every[@]}"
 EVERY_PAIR=${PAIRS_OF[all-pairs]}
+TRAINING_PAIRS=1000000

@@ -44,6 +44,7 @@ TRANSLATION_MODEL=(--arch mnmt_transformer_big) # an encoder of the same size
 DROPOUT=0.1
 LEARNING_RATE=3e-4
 EPOCHS=3
+TRAINING_PAIRS=143000000
 BATCH_PAIRS=152
 BATCH_GPUS=4
 SAVE_UPDATES=10000 # an epoch is long: save (and validate) in between, too

@@ -5,4 +5,5 @@ source "$ROOT/recipes/sentence_embedding/configs/l10n.sh"
 LANGUAGES=(ar ca cs de el en es eu "fi" fr he hi hu id it ja ko lt nl pl pt ro ru sv tr uk vi zh)
 TOKENIZER_OPTIONS=(--lowercase --tokenizer none)
 EPOCHS=1
+TRAINING_PAIRS=540000
 SAVE_UPDATES=2110 # a quarter of the epoch: save (and validate) there, too

@@ -13,3 +13,4 @@ BATCH_GPUS=8
 SAVE_UPDATES=1000 # and validate
 STOPPING_OPTIONS=(--patience 8 --validate-interval 1000)
 EPOCHS=1000 # early stopping ends it
+TRAINING_PAIRS=223000

@@ -8,5 +8,6 @@ ARCHITECTURE=mnmt_transformer
 DROPOUT=0.1
 LEARNING_RATE=5e-4
 EPOCHS=200
+TRAINING_PAIRS=6000000
 BATCH_GPUS=4       # GPUs of 4,096 tokens each
 SAVE_UPDATES=5000  # an epoch is long: save (and validate) in between, too

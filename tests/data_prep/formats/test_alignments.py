@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from data_prep.formats import alignments
+from data_prep.formats import ragged_array
 from data_prep.formats.alignments import (
     AlignedSpans,
     AlignedSpansWriter,
@@ -237,7 +237,7 @@ def test_a_file_that_cannot_be_ended_does_not_appear(tmp_path, monkeypatch):
 
     write(2)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(alignments.shutil, "copyfileobj", full)
+    monkeypatch.setattr(ragged_array.shutil, "copyfileobj", full)
     with pytest.raises(OSError, match="No space left"):
         write(3)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

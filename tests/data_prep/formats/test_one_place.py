@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[3]
 SOURCES = ("command_line", "data_prep", "fairseq_ext", "embeddings", "eval")
 OF_CTRANSLATE2 = "model.bin"
 SUFFIXES = (".idx", ".bin", ".alignment", ".bunsetsu", ".phrases")
-MAGIC = ("MMIDIDX", "WORDALGN", "STRUCTUR")
+MAGIC = ("MMIDIDX", "WORDALGN", "BUNSETSU", "PHRASES_")
 
 
 def literals(path: Path) -> list[str]:

@@ -73,7 +73,7 @@ def test_beside_words_units_are_words(tmp_path):
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ([4, 3], "2 lines, but|1 lines, but the text has 2"),
+        ([4, 3], "1 lines, but the data has 2"),
         ([5], r"a:1: does not describe a sentence of 5 subwords"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_damaged_line_is_named_where_it_is_used(tmp_path, kind, values):
     write_structures(tmp_path / "a", kind, [encode([], [0], [0, 4]), values])
     structures = Structures(tmp_path / "a", kind)
     assert structures[0].order.tolist() == [0]
-    with pytest.raises(InputError, match="a:2: damaged; parse the text again"):
+    with pytest.raises(InputError, match=r"a:2: damaged; run `python -m data_prep .* --force` again"):
         structures[1]
 
 
@@ -138,7 +138,7 @@ def test_broken_files_are_refused(tmp_path, change, message):
 
 def test_missing_files_and_other_kinds_are_refused(tmp_path):
     write_structures(tmp_path / "a", BUNSETSU, [[]])
-    with pytest.raises(InputError, match="kind 1, expected 1 and 2"):
+    with pytest.raises(InputError, match="not a file of `python -m data_prep phrases`"):
         Structures(tmp_path / "a", PHRASES)
     with pytest.raises(InputError, match=r"no such file; `python -m data_prep phrases`"):
         Structures(tmp_path / "b", PHRASES)

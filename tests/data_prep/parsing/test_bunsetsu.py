@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from data_prep.parsing.bunsetsu import reversed_bunsetsu
+from data_prep.parsing.bunsetsu_order import reversed_bunsetsu
 
 
 def reordered(text: str) -> str:

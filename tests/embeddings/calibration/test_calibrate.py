@@ -249,6 +249,44 @@ def test_refusals(english, command, tmp_path, others, line):
     assert not (tmp_path / "out").exists()
 
 
+def test_layers_above_the_pooled_one_are_kept_for_fine_tuning(english, command, tmp_path):
+    """They are as they were, and those below as calibrated."""
+    output = tmp_path / "out"
+    done = command(*options(english, output, "--layer", 1))
+    assert done.status == 0, done.err
+    before, calibrated = load_file(english / "bert/model.safetensors"), weights(output)
+    kept = load_file(output / "encoder-all-layers/model.safetensors")
+    assert kept.keys() == before.keys() and any("layer.1." in name for name in kept)
+    assert not any("layer.1." in name for name in calibrated)
+    for name, values in kept.items():
+        expected = before if "layer.1." in name or "pooler" in name else calibrated
+        np.testing.assert_array_equal(values, expected[name], name)
+    first = next(name for name in kept if "layer.0." in name and name.endswith("query.weight"))
+    assert not np.array_equal(kept[first], before[first])
+    pooled = EncoderOptions(output / "encoder-all-layers", cpu=True, pooling="mean", layer="1").load()
+    np.testing.assert_allclose(pooled.encode(SAMPLE), vectors_of(output / "encoder"), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["transformers", "sentence-transformers"])
+def test_a_prefix_is_learned_with_and_kept(english, command, tmp_path, kind):
+    """The encoder that is kept reads it without being told."""
+    model = english / "bert" if kind == "transformers" else write_sentence_transformers(tmp_path / "model")
+    output = tmp_path / "out"
+    done = command(*options(english, output, "--model", model, "--prefix", "two "))
+    assert done.status == 0, done.err
+    encoder = EncoderOptions(output / "encoder", cpu=True).load()
+    assert encoder.prefix == "two "
+    without = EncoderOptions(output / "encoder", cpu=True, prefix="").load()
+    prefixed = without.encode([f"two {sentence}" for sentence in SAMPLE])
+    np.testing.assert_allclose(encoder.encode(SAMPLE), prefixed, atol=1e-5)
+    (before,) = record_of(output)["before"]["pairs"]
+    valid = ["--parallel", english / "valid.en", english / "valid.de", "--similarity", "cosine", "--cpu"]
+    words = ["--model", model, "--prefix", "two ", "--output", tmp_path / "before"]
+    assert command("retrieve", *valid, *words).status == 0
+    p_at_1 = RetrievalResult(tmp_path / "before").p_at_1()
+    assert before["p_at_1"] == [p_at_1[direction] for direction in ("en-de", "de-en")]
+
+
 @pytest.mark.parametrize("option", ["pooling", "layer"])
 def test_options_that_a_folder_of_sentence_transformers_answers_itself(english, command, tmp_path, option):
     model = write_sentence_transformers(tmp_path / "model")

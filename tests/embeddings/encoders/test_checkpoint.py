@@ -237,7 +237,7 @@ def test_raw_text_is_normalized_where_the_training_text_was(data, checkpoint, re
     ("options", "message"),
     [
         ({"model_data": None}, "a checkpoint needs --model-data"),
-        ({"pooling": "cls"}, "--pooling cls: of transformers; of checkpoints: mean or words"),
+        ({"pooling": "cls"}, "--pooling cls: found a checkpoint, expected mean or words"),
         ({"prefix": "query: "}, "--prefix: .* which takes none"),
     ],
 )

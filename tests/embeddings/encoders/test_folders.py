@@ -131,6 +131,19 @@ def test_a_prefix(bert):
     assert (load(bert, prefix="query: ").encode(["Yes"]) == load(bert).encode(["query: Yes"])).all()
 
 
+def test_layers_above_the_one_that_is_read_are_not_counted(bert):
+    """Of one layer: four matrices of attention, two of the feed-forward layer, two norms."""
+    of_layer = 4 * (32 * 32 + 32) + (32 * 64 + 64) + (64 * 32 + 32) + 4 * 32
+    whole, average, first, embeddings = (
+        EncoderOptions(bert, layer=layer).load().size for layer in (None, "average", "1", "0")
+    )
+    assert whole == average and (whole.layers, whole.layer_parameters) == (2, 2 * of_layer)
+    assert (first.layers, first.layer_parameters) == (1, of_layer)
+    assert first.parameters == whole.parameters - of_layer
+    assert (embeddings.layers, embeddings.layer_parameters) == (0, None)
+    assert embeddings.parameters == whole.parameters - 2 * of_layer
+
+
 def test_the_record_says_what_changes_vectors(bert, whole):
     first = load(bert).record()
     assert first["kind"] == "transformers" and first["pooling"] == "mean"

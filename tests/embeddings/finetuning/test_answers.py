@@ -57,15 +57,19 @@ def test_all_answers_are_right(questions, reader, at_a_time, monkeypatch):
         given.append(len(windows))
         return all_right(windows)
 
-    assert Answers().measure(questions, "de", reader, predict) == {"f1": 100, "exact_match": 100}
+    assert Answers().measure(questions, "de", reader, predict).values == {"f1": 100, "exact_match": 100}
     assert given == [sum(counts[start : start + at_a_time]) for start in range(0, 3, at_a_time)]
 
 
 def test_some_answers_are_partly_right(questions, reader):
     """Of "das", "das" and "ein", the first words; all of these are articles in German."""
-    measured = Answers().measure(questions, "nl", reader, first_three_characters)
-    assert measured == pytest.approx({"f1": 100 * (0 + 2 / 3 + 1 / 2) / 3, "exact_match": 0})
-    assert Answers().measure(questions, "de", reader, first_three_characters) == {"f1": 0, "exact_match": 0}
+    scores = Answers().measure(questions, "nl", reader, first_three_characters)
+    np.testing.assert_allclose(scores.by_example["f1"], [0, 200 / 3, 50])
+    assert scores.values == pytest.approx({"f1": 100 * (0 + 2 / 3 + 1 / 2) / 3, "exact_match": 0})
+    assert Answers().measure(questions, "de", reader, first_three_characters).values == {
+        "f1": 0,
+        "exact_match": 0,
+    }
 
 
 def test_an_answer_that_is_not_in_its_context_is_measured_all_the_same(reader, tmp_path):
@@ -79,7 +83,7 @@ def test_an_answer_that_is_not_in_its_context_is_measured_all_the_same(reader, t
         for one in windows:
             yield said(one, one["_first"], one["_first"] + len(one["_offsets"]) - 1)
 
-    assert Answers().measure(questions, "nl", reader, all_of_it) == {"f1": 50, "exact_match": 0}
+    assert Answers().measure(questions, "nl", reader, all_of_it).values == {"f1": 50, "exact_match": 0}
 
 
 def test_a_head_has_two_numbers(questions):

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 from embeddings import best_model
 from embeddings.finetuning import training
+from embeddings.finetuning.task import Scores
 from tests.embeddings.calibration.english import sentences, translated, write_bert
 from tests.embeddings.finetuning.inference import in_german, pairs, write_inference
 from tests.embeddings.retrieved import RetrievalResult
@@ -83,8 +84,26 @@ def test_what_is_learned_in_english_is_known_in_german(trained, data):
     classify = pipeline("text-classification", model=str(trained / "model"), device=-1)
     rows = [line.split("\t") for line in (data / "test.tsv").read_text().splitlines()[1:]]
     german = [row for row in rows if row[0] == "de"]
-    found = [classify({"text": row[3], "text_pair": row[4]})["label"] == row[1] for row in german]
-    assert 100 * np.mean(found) == pytest.approx(accuracy["de"])
+    right = [classify({"text": row[3], "text_pair": row[4]})["label"] == row[1] for row in german]
+    assert 100 * np.mean(right) == pytest.approx(accuracy["de"])
+    with np.load(trained / "finetuning.npz") as by_example:
+        np.testing.assert_array_equal(by_example["accuracy/de"], 100.0 * np.array(right))
+
+
+def test_baselines_are_beside_the_accuracies(trained, data, command, tmp_path):
+    """Each class has 10 of the 30 test pairs. Without 6 neutral ones, the most frequent has 10 of 24."""
+    rows = (data / "test.tsv").read_text().splitlines()
+    neutral = [number for number, row in enumerate(rows) if "\tneutral\t" in row]
+    kept = [row for number, row in enumerate(rows) if number not in neutral[:6]]
+    shorter = write(tmp_path / "test.tsv", kept)
+    output = shutil.copytree(trained, tmp_path / "out")
+    done = command(*options(data, output, "--test", f"en={shorter}", f"de={data}/test.tsv"))
+    assert done.status == 0, done.err
+    majority = by_name(output / "finetuning.csv", "direction", measure="majority")
+    assert majority == {"en": pytest.approx(1000 / 24), "de": pytest.approx(100 / 3)}
+    assert set(by_name(output / "finetuning.csv", "direction", measure="chance").values()) == {100 / 3}
+    texts = record_of(output)["runs"][0]["texts"], record_of(trained)["runs"][0]["texts"]
+    assert texts[0]["en"] != texts[1]["en"] and texts[0]["de"] == texts[1]["de"]
 
 
 def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
@@ -92,11 +111,11 @@ def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
 
     def measured(task, files, reader, predict):
         seen.append(next(scores))
-        return {"accuracy": seen[-1], "languages": {}}
+        return {"en": Scores({"accuracy": seen[-1]})}
 
     with monkeypatch.context() as patch:
         patch.setattr(training, "measured", measured)
-        patch.setattr(training, "tested", lambda *given: {"accuracy": 1.0, "languages": {}})
+        patch.setattr(training, "tested", lambda *given: {"en": Scores({"accuracy": 1.0})})
         done = command(*options(data, tmp_path / "out"))
     assert done.status == 0, done.err
     record = record_of(tmp_path / "out")["training"]
@@ -266,8 +285,8 @@ def test_a_wrong_validation_is_one_line(data, command, tmp_path, others, message
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        (["--layer", "1"], "--layer: of --valid-parallel, which is not given; leave it out"),
-        (["--pivot", "en"], "--pivot: of --valid-parallel, which is not given; leave it out"),
+        (["--layer", "1"], "--layer: needs --valid-parallel; give both, or leave it out"),
+        (["--pivot", "en"], "--pivot: needs --valid-parallel; give both, or leave it out"),
     ],
 )
 def test_options_of_retrieval_without_it_are_refused(data, command, tmp_path, others, message):

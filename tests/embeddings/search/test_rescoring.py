@@ -184,10 +184,10 @@ def test_bucc_by_bert_score(command, folder, tmp_path):
             ["--rescore", "bert-score"],
             "--rescore bert-score: found --margin ratio, expected --margin absolute",
         ),
-        (["--normalize", "0.5"], "--normalize: of --rescore bert-score; expected both or none"),
+        (["--normalize", "0.5"], "--normalize: needs --rescore bert-score; expected both or none"),
         (
             ["--rescore", "bert-score", "--margin", "absolute", "--normalize-sample", "5"],
-            "--normalize-sample: of --normalize; expected both or none",
+            "--normalize-sample: needs --normalize; expected both or none",
         ),
     ],
 )

@@ -13,6 +13,7 @@ ZERO_SHOT = [("cs", "de"), ("de", "cs"), ("de", "fr"), ("fr", "de")]
 LANGUAGES = sorted(TAGS)
 LAYERS = {"encoder": ["L0", "L1", "L2"], "decoder": ["L3", "L4"]}
 NAMES = [name for side in LAYERS.values() for name in side]
+SHOWN = [*LAYERS["encoder"], "output", *LAYERS["decoder"]]  # in results; "output" is L2 once more
 SYSTEM = {
     "name": "PreNorm S-ENC-T-DEC", "norm_placement": "pre", "language_tags": "s-enc-t-dec",
     "drop_residual_layers": "", "norm_affine": True, "encoder_final_norm": True,
@@ -30,7 +31,14 @@ def random_sentences(rng, count: int, tag: int, first: bool) -> list[np.ndarray]
 
 
 def write_store(
-    folder: Path, states, splits=None, sentences: int = 20, width: int = 8, system=None, layers=LAYERS
+    folder: Path,
+    states,
+    splits=None,
+    sentences: int = 20,
+    width: int = 8,
+    system=None,
+    layers=LAYERS,
+    encoder_output: str = "L2",
 ) -> StateStore:
     """
     Args:
@@ -64,7 +72,7 @@ def write_store(
         "forced": "output",
         "supervised": ["-".join(direction) for direction in ENGLISH_CENTRIC],
         "layers": layers,
-        "encoder_output": LAYERS["encoder"][-1],
+        "encoder_output": encoder_output,
         "tags": list(TAGS.values()),
         "eos": EOS,
         "splits": index,
@@ -93,3 +101,12 @@ def planted(at: str, question: str, only_tags: bool = False, distance: float = 1
 
 def parts_of(store, split, directions, side="encoder"):
     return [getattr(store, side)(split, direction) for direction in directions]
+
+
+def per_token(parts, labels: np.ndarray) -> list[np.ndarray]:
+    """Labels of sentences, sentences x questions over all parts, for each of their tokens."""
+    starts = np.cumsum([0, *map(len, parts)])
+    return [
+        np.repeat(labels[start : start + len(part)].T, np.diff(part.offsets), axis=1)
+        for start, part in zip(starts[:-1], parts, strict=True)
+    ]

@@ -6,9 +6,9 @@ from torch import nn
 
 from eval.probes.classifiers import LinearClassifiers, batches, train
 from eval.probes.protocol import Protocol
-from eval.probes.recognition import answers
+from eval.probes.tested import answered
 from eval.probes.training_set import TrainingSet
-from tests.eval.probes.stores import ENGLISH_CENTRIC, LANGUAGES, parts_of, planted, write_store
+from tests.eval.probes.stores import ENGLISH_CENTRIC, LANGUAGES, parts_of, per_token, planted, write_store
 
 STEPS = Protocol("paper", epochs=2, lr=0.01, batch_size=16, seeds=(3, 8))
 
@@ -44,10 +44,8 @@ def gold_labels(sentences: int = 20) -> np.ndarray:
 def test_classifiers_trained_together_equal_those_trained_alone(tmp_path):
     store = write_store(tmp_path / "s", planted("L1", "source"))
     labels, seeds = gold_labels(), STEPS.seeds
-    sets = {
-        side: TrainingSet(parts_of(store, "valid", ENGLISH_CENTRIC, side), labels, "all")
-        for side in ("encoder", "decoder")
-    }
+    of_sides = {side: parts_of(store, "valid", ENGLISH_CENTRIC, side) for side in ("encoder", "decoder")}
+    sets = {side: TrainingSet(parts, per_token(parts, labels), "all") for side, parts in of_sides.items()}
     trained = {side: train(one, [4, 4], STEPS, side).classifiers for side, one in sets.items()}
     for side, layers in (("encoder", 3), ("decoder", 2)):
         start = LinearClassifiers(layers, 8, [4, 4], seeds)
@@ -63,8 +61,7 @@ def test_classifiers_trained_together_equal_those_trained_alone(tmp_path):
                 else store.encoder("test", ("de", "fr"))
             )
             best = alone(torch.tensor(np.array(part.all_states[layer], dtype=np.float32))).argmax(dim=1)
-            counted = answers(trained[side], part, "all")[question][layer, seed]
-            assert counted.tolist() == torch.bincount(best, minlength=4).tolist()
+            assert torch.equal(answered(trained[side], part)[question][layer, seed], best)
 
 
 def test_a_seed_starts_the_same_way_whatever_other_seeds_there_are():

@@ -108,7 +108,7 @@ def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, command, tmp
     result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| a | 1 | 10 | 50 | 1.2e+03 | 1 | – | – | – |" in page
+    assert "| a | 1 | 10 | 50 | 1.2e+03 | 1 |" in page
 
 
 def test_processor_seconds_of_all_starts(probe, command, tmp_path):
@@ -169,7 +169,7 @@ def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
     result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
-    assert "| OPUS (base), chapter 8 | 1 | 2,490,234 | 4.1e+10 | 7.8e+07 | 1 | 1.9e+19 | 530.48 | – |" in page
+    assert "| OPUS (base), chapter 8 | 1 | 2,490,234 | 4.1e+10 | 7.8e+07 | 1 | 1.9e+19 | 530.48 |" in page
 
 
 @pytest.mark.parametrize("system", ["IWSLT (base)", "Europarl (big)"])

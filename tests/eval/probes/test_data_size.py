@@ -139,10 +139,10 @@ def test_figures_of_the_report(probe, command, tmp_path):
         ("three\t5\n", [], "no size of any of the encoders one, two"),
         ("one\t5\n", ["--similarity", "ratio"], "--similarity ratio: no P@1 of one on toy; measure it"),
         ("one\t5\n", ["--group", "poor"], "no P@1 of the group poor of one on toy"),
-        ("de\t5\n", ["--of", "languages", "--group", "rich"], "--group rich: of --of encoders; leave it out"),
+        ("de\t5\n", ["--of", "languages", "--group", "rich"], "--group rich: needs --of encoders"),
         ("one\t5\n", ["--direction", "from"], "no P@1 from a language of all pairs of one on toy"),
-        ("de\t5\n", ["--of", "languages", "--direction", "to"], "--direction to: of --of encoders"),
-        ("one\t5\n", ["--together", "both"], "--together both: of --of languages; leave it out"),
+        ("de\t5\n", ["--of", "languages", "--direction", "to"], "--direction to: needs --of encoders"),
+        ("one\t5\n", ["--together", "both"], "--together both: needs --of languages; leave it out"),
     ],
 )
 def test_refusals(probe, sizes, words, line):

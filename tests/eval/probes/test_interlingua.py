@@ -15,6 +15,7 @@ from command_line.measurements import Measured, numbers
 from eval.probes.interlingua import Options
 from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
 from eval.probes.interlingua_similarity import of_pair, similarities
+from eval.reporting.result_file import Written
 from eval.translation.decoding import Decoder, sources_of
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.search_options import DecodingOptions, LengthOptions
@@ -66,7 +67,14 @@ def decoder_of(task, kind: str = "variable") -> Decoder:
 
 def options_of(data, max_lines: int | None = None, samples: int = 9999) -> Options:
     model = EvaluatedModel(Path("best.pt"), data)
-    return Options(model, "test", max_lines, samples, DecodingOptions(), LengthOptions())
+    return Options(
+        model=model,
+        max_lines=max_lines,
+        samples=samples,
+        decoding=DecodingOptions(),
+        lengths=LengthOptions(),
+        written=Written(output=data / "probe"),
+    )
 
 
 def test_right_lengths_are_those_of_training(task, sentences, tmp_path):

@@ -13,7 +13,7 @@ from eval.probes.recognition import means_over_layers
 from eval.results.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
-    NAMES,
+    SHOWN,
     TAGS,
     ZERO_SHOT,
     noise,
@@ -31,7 +31,8 @@ def test_rows_and_what_they_are_of(tmp_path, llr):
     rows = llr(store, options=[*PAPER, "--seeds", "5,6"])
     (run,) = json.loads((tmp_path / "llr/llr.json").read_text())["runs"]
     assert (run["train_split"], run["train_sentences"], run["split"]) == ("valid", 120, "test")
-    assert run["training"] == {"protocol": "paper", "epochs": 3, "lr": 0.001, "batch_size": 64}
+    paper = {"protocol": "paper", "epochs": 3, "lr": 0.001, "batch_size": 64}
+    assert run["training"] == paper | {"balance": False, "directions": "supervised"}
     assert set(run["texts"]) <= {"-".join(direction) for direction in ENGLISH_CENTRIC + ZERO_SHOT}
     valid = parts_of(store, "valid", ENGLISH_CENTRIC)
     tokens, english = (
@@ -49,15 +50,15 @@ def test_rows_and_what_they_are_of(tmp_path, llr):
     for kind, members in (("supervised", ENGLISH_CENTRIC), ("zero-shot", ZERO_SHOT)):
         of_kind = chosen(accuracy, kind=kind, part="target")
         assert set(of_kind.direction) == {"-".join(direction) for direction in members}
-        assert [*of_kind.layer.unique()] == NAMES and set(of_kind["repeat"]) == {5, 6}
-        assert len(of_kind) == len(members) * len(NAMES) * 2
+        assert [*of_kind.layer.unique()] == SHOWN and set(of_kind["repeat"]) == {5, 6}
+        assert len(of_kind) == len(members) * len(SHOWN) * 2
 
 
 def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier(tmp_path, llr):
     splits = {"valid": [("en", "de"), ("de", "en")], "test": [("en", "de"), ("de", "fr"), ("fr", "de")]}
     accuracy = chosen(llr(write_store(tmp_path / "s", noise, splits)), measure="accuracy")
     assert chosen(accuracy, direction="fr-de", part="source").empty
-    assert [*chosen(accuracy, direction="fr-de", part="target").layer] == NAMES
+    assert [*chosen(accuracy, direction="fr-de", part="target").layer] == SHOWN
     assert set(chosen(accuracy, kind="zero-shot", part="source").direction) == {"de-fr"}
 
 
@@ -79,15 +80,16 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
         for name, layer in (("Pre", "L3"), ("Post", "L2"))
         for seed in (1, 2)
     ]
-    rows = llr(*stores)
-    assert (tmp_path / "llr" / "llr_toy.png").read_bytes().startswith(b"\x89PNG")
+    rows = llr(*stores, drawn=True)
+    for ending, start in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
+        assert (tmp_path / f"llr/llr_toy.{ending}").read_bytes().startswith(start)
     with open(tmp_path / "llr/llr_toy.csv", encoding="utf-8", newline="") as stream:
         shown = [
             row
             for row in csv.DictReader(stream)
             if (row["measure"], row["direction"] != "") == ("accuracy", True)
         ]
-    assert len(shown) == 4 * 10 * 2 * 5
+    assert len(shown) == 4 * 10 * 2 * len(SHOWN)
     result = command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report")
     assert result.status == 0, result.err
     html = (tmp_path / "report" / "report.html").read_text()
@@ -98,12 +100,12 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
     values = of_seeds["L2"]
     shown = row_of(html, "Zero-shot, target language", "Post")
     assert np.std(values) > 0.1 and shown[0] == "2"
-    assert shown[1 + NAMES.index("L2")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
+    assert shown[1 + SHOWN.index("L2")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
     for place, layers in ((-2, ["L1", "L2"]), (-1, ["L3", "L4"])):  # of encoder and decoder, without L0
         means = of_seeds[layers].mean(axis=1)
         assert shown[place] == f"{np.mean(means):.1f} ± {np.std(means, ddof=1):.1f}"
-    assert row_of(html, "Zero-shot, target language", "chance")[1:6] == ["25.0"] * 5
-    assert row_of(html, "Zero-shot, target language", "majority")[1:6] == ["0.0"] * 5
+    assert row_of(html, "Zero-shot, target language", "chance")[1:7] == ["25.0"] * 6
+    assert row_of(html, "Zero-shot, target language", "majority")[1:7] == ["0.0"] * 6
 
 
 def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
@@ -124,7 +126,7 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
     [
         ('"train_sentences": 120', '"train_sentences": 60', "train_sentences: 60 ("),
         ('"train_split": "valid"', '"train_split": "dev"', "train_split: dev ("),
-        ("de-fr,,,lines,20", "de-fr,,,lines,10", "lines of de-fr: 10.0 ("),
+        ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr: 10.0 ("),
     ],
 )
 def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, there, here, message):

@@ -18,6 +18,7 @@ from eval.probes.protocol import PROTOCOLS
 from eval.probes.store import StatePart
 from eval.probes.storing import PartWriter
 from eval.probes.training_set import TrainingSet
+from tests.eval.probes.stores import per_token
 
 SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
 DEFAULT, EARLY, PAPER = (PROTOCOLS[name] for name in ("optimum", "early-stopping", "paper"))
@@ -47,7 +48,7 @@ def side(tmp_path):
         writer.write(range(len(labels)), states)
         writer.close()
         part = StatePart(path, [f"L{i}" for i in range(len(states))], [50], 2)
-        return TrainingSet([part], np.stack([labels, labels % 2], axis=1), "all")
+        return TrainingSet([part], per_token([part], np.stack([labels, labels % 2], axis=1)), "all")
 
     return write
 
@@ -60,13 +61,16 @@ def scores(one: TrainingSet, test: TrainingSet, protocol=DEFAULT) -> torch.Tenso
 # --- against independent references
 
 
-def by_scikit_learn(states: np.ndarray, gold: np.ndarray, strength: float, test: np.ndarray) -> np.ndarray:
+def by_scikit_learn(
+    states: np.ndarray, gold: np.ndarray, strength: float, test: np.ndarray, class_weight=None
+) -> np.ndarray:
     """Its class probabilities of other states, from a tight optimum of standardized states.
 
     Of two classes scikit-learn has one column of weights and so half the penalty of softmax regression.
     """
     strength = 2 * strength if len(set(gold)) == 2 else strength
-    reference = make_pipeline(StandardScaler(), LogisticRegression(C=strength, tol=1e-8, max_iter=10000))
+    regression = LogisticRegression(C=strength, tol=1e-8, max_iter=10000, class_weight=class_weight)
+    reference = make_pipeline(StandardScaler(), regression)
     return reference.fit(states, gold).predict_proba(test)
 
 
@@ -84,6 +88,29 @@ def test_the_optimum_is_that_of_scikit_learn(side):
         found = answers[question][layer, :, 0].softmax(dim=1).detach().numpy()
         assert np.abs(found - expected).max() < 0.01
         assert (found.argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.997
+
+
+def test_balanced_classes_are_those_of_scikit_learn(side):
+    """The first class has four times as many sentences as the others."""
+    (states, labels), (other, _) = states_of(1), states_of(2)
+    kept = (labels == 0) | (np.arange(SENTENCES) % 4 == 0)
+    states, labels = states[:, np.repeat(kept, LENGTH)], labels[kept]
+    balanced, plain = (
+        train(side(states, labels), [CLASSES, 2], DEFAULT, "train", balance) for balance in (True, False)
+    )
+    found, unbalanced = (
+        trained.classifiers(torch.tensor(other, dtype=torch.float32))[0][0, :, 0].softmax(1).detach().numpy()
+        for trained in (balanced, plain)
+    )
+    expected = by_scikit_learn(
+        states[0],
+        np.repeat(labels, LENGTH),
+        balanced.regularization[0, 0, 0].item(),
+        other[0],
+        class_weight="balanced",
+    )
+    assert np.abs(found - expected).max() < 0.01
+    assert np.abs(unbalanced - expected).max() > 0.05
 
 
 def test_held_out_sentences_choose_the_regularization(side):
@@ -253,7 +280,7 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     training, held_out = one.split()
     found = {}
     for patience in (4, 60):
-        parameters, best = stop_early(one, [CLASSES, 2], training, held_out, 60, patience, "train")
+        parameters, best = stop_early(one, Questions([CLASSES, 2]), training, held_out, 60, patience, "train")
         classifiers, found[patience] = LinearClassifiers.of(*parameters, [CLASSES, 2]), best
         assert accuracy(classifiers, one, training)[0, 0, 0] < 1
     assert found[4].done.all() and not found[60].done.any()
@@ -283,7 +310,7 @@ def test_too_few_passes_are_not_convergence(side, protocol):
 def test_held_out_are_whole_sentences_of_the_same_lines_of_all_directions(side):
     states, labels = states_of(1)
     one = side(states, labels)
-    both = TrainingSet(one.parts * 2, np.concatenate([one.labels] * 2), "all")
+    both = TrainingSet(one.parts * 2, one.labels * 2, "all")
     training, held_out = both.split()
     assert sorted([*training, *held_out]) == list(range(2 * SENTENCES))
     assert len(held_out) == 2 * SENTENCES // 10

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.probes.protocol import Protocol
-from tests.eval.probes.stores import LAYERS, NAMES, noise, planted, write_store
+from tests.eval.probes.stores import LAYERS, SHOWN, noise, planted, write_store
 from tests.eval.rows import chosen
 
 PAPER = ("--protocol", "paper")
@@ -29,7 +29,7 @@ def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of):
         chosen(rows, measure="accuracy", kind="zero-shot", part="source", layer="L1").value.mean() * 100
         for rows in papers
     ]
-    assert shown[1 + NAMES.index("L1")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
+    assert shown[1 + SHOWN.index("L1")] == f"{np.mean(values):.1f} ± {np.std(values, ddof=1):.1f}"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_name_of_a_curve_says_what_is_no_default(settings, name):
 
 def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):
     store = write_store(tmp_path / "s", planted("L1", "source"))
-    assert list(chosen(llr(store), measure="converged").value) == [1.0] * 10
+    assert list(chosen(llr(store), measure="converged").value) == [1.0] * 12
     result = command("probe", "llr", store.folder, "--output", tmp_path / "few", "--epochs", "2")
     assert result.status == 0
     (line,) = [line for line in result.err.splitlines() if line.startswith("warning")]
@@ -70,7 +70,7 @@ def test_training_is_in_rows_table_and_figure(tmp_path, llr, command, monkeypatc
 
     def draw(ticks, panels, title, **options):
         drawn.update(panels=panels, **options)
-        return b""
+        return {"png": b""}
 
     store = write_store(tmp_path / "s", planted("L1", "source"), layers={**LAYERS, "decoder": ["L3"]})
     rows = llr(store)
@@ -91,8 +91,8 @@ def test_training_is_in_rows_table_and_figure(tmp_path, llr, command, monkeypatc
     curve = drawn["panels"]["Training, source language"]["PreNorm S-ENC-T-DEC"]
     assert curve[0].mean == pytest.approx(100 * course("accuracy"))
     levels = drawn["levels"]
-    assert levels["Zero-shot, source language"] == {"chance": [(25.0,) * 3], "majority": [(0.0,) * 3]}
+    assert levels["Zero-shot, source language"] == {"chance": [(25.0,) * 4], "majority": [(0.0,) * 4]}
     majority = chosen(rows, measure="majority", kind="training", part="source")
     shares = [100 * chosen(majority, layer=layer).value.item() for layer in ("L1", "L3")]
     assert shares[0] != shares[1]
-    assert levels["Training, source language"]["majority"] == [(shares[0], shares[0], shares[1])]
+    assert levels["Training, source language"]["majority"] == [(shares[0], shares[0], shares[0], shares[1])]

@@ -6,9 +6,9 @@ import torch
 
 from eval.probes.classifiers import train
 from eval.probes.protocol import PROTOCOLS
-from eval.probes.recognition import answers
+from eval.probes.tested import answered
 from eval.probes.training_set import TrainingSet
-from tests.eval.probes.stores import LANGUAGES, NAMES, parts_of, planted, write_store
+from tests.eval.probes.stores import LANGUAGES, NAMES, parts_of, per_token, planted, write_store
 from tests.eval.rows import chosen
 
 
@@ -33,10 +33,11 @@ def test_unrelated_labels_give_chance(tmp_path):
     unrelated = np.tile(np.arange(4), 60)[:, None]  # every language as often in every direction
     accuracy = {}
     for name, labels in (("true", gold), ("unrelated", unrelated)):
-        one = TrainingSet(parts_of(store, "valid", directions), labels, "all")
+        parts = parts_of(store, "valid", directions)
+        one = TrainingSet(parts, per_token(parts, labels), "all")
         classifiers = train(one, [4], PROTOCOLS["optimum"], "train").classifiers
         right = [
-            answers(classifiers, part, "all")[0][1, :, label] / len(part.tokens)
+            answered(classifiers, part)[0][1].eq(label).double().mean(dim=1)
             for label, part in enumerate(parts_of(store, "test", directions))
         ]
         accuracy[name] = torch.stack(right).mean(dim=0)

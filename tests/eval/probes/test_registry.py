@@ -19,25 +19,20 @@ from dataclasses import dataclass
 
 from command_line import options as types
 from command_line.measurements import Measured, numbers
-from command_line.option_classes import from_arguments
-from eval.reporting.result_file import Written, add_output_arguments, publish
+from command_line.option_classes import option
+from eval.reporting.result_file import Written, publish
 
 KIND = "census"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    number: int
+    number: int = option("of inhabitants", required=True, type=types.natural)
+    written: Written
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--number", type=types.natural, required=True, help="of inhabitants")
-    add_output_arguments(parser)
-
-
-def main(args) -> None:
-    options = from_arguments(Options, args)
-    publish(KIND, options, [], lambda: measure(options), from_arguments(Written, args))
+def main(options: Options) -> None:
+    publish(KIND, options, [], lambda: measure(options), options.written)
 
 
 def measure(options: Options) -> Measured:

@@ -371,3 +371,24 @@ def test_a_list_of_layers_fits_systems_with_and_without_final_norms():
     post = choose_layers(layer_names(2, 1, False, False), wanted)
     assert pre == {"encoder": {"L1": 1, "encoder-norm": 3}, "decoder": {"decoder-norm": 2}}
     assert post == {"encoder": {"L1": 1, "L2": 2}, "decoder": {"L3": 1}}
+
+
+def test_pieces_are_the_text_of_the_tokens(states, checkpoint, folder):
+    store = states(checkpoint())
+    dictionary = load_for_inference(checkpoint(), folder).task.dictionary
+    for part in (store.encoder("test", "de-fr"), store.decoder("test", ("de", "fr"))):
+        assert part.pieces == [dictionary[token] for token in part.tokens]
+        assert "</s>" in part.pieces
+
+
+def test_the_untrained_model_has_other_weights_and_another_name(states, checkpoint):
+    trained, first, again, other = (
+        states(checkpoint(), "--forced", "reference", *options, output=f"states{number}")
+        for number, options in enumerate([(), *(("--untrained", seed) for seed in (3, 3, 4))])
+    )
+    of_layer = [one.encoder("test", "de-fr").states("L1") for one in (trained, first, again, other)]
+    assert np.array_equal(of_layer[1], of_layer[2])
+    for a, b in ((0, 1), (0, 3), (1, 3)):
+        assert not np.allclose(of_layer[a], of_layer[b], atol=0.01)
+    assert first.system["name"] == f"{trained.system['name']}, untrained"
+    assert (first.system["seed"], other.system["seed"]) == (3, 4)

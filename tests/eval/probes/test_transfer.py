@@ -85,7 +85,10 @@ def by_language(row: str) -> dict[str, float]:
 def finetuned(tmp_path):
     """Function that writes what `embeddings finetune` has found, and returns its folder."""
 
-    def write(name: str, languages: dict[str, float], train=("en",), seed: int = 1, **others):
+    def write(
+        name: str, languages: dict[str, float], train=("en",), seed: int = 1, baselines=(), lines=(), **others
+    ):
+        """Baselines are scores by name, alike in all languages; lines are scores of examples by language."""
         run = {
             "system": {"name": name, "seed": seed},
             "dataset": "XNLI",
@@ -93,12 +96,17 @@ def finetuned(tmp_path):
             "measure": "accuracy",
             "train_languages": list(train),
             "code_switching": False,
+            "texts": {},
             **others,
         }
         run["variant"] = f", {setting(run['train_languages'], list(languages), run['code_switching'])}"
         folder = tmp_path / f"finetuned-{len(list(tmp_path.glob('finetuned-*')))}"
         measured = Measured(about={"encoder": {"name": name}})
-        rows = [numbers({"accuracy": value}, direction=language) for language, value in languages.items()]
+        measured.arrays = {f"accuracy/{language}": scores for language, scores in dict(lines).items()}
+        rows = [
+            numbers({"accuracy": value} | dict(baselines), direction=language)
+            for language, value in languages.items()
+        ]
         measured.add(run, chain.from_iterable(rows))
         write_measured(folder, "finetuning", measured)
         return folder
@@ -320,6 +328,100 @@ def test_a_language_without_translate_train_leaves_no_average_rate(finetuned, fo
     assert transfers.number("a", "translate_train_average") is None
 
 
+# --- what answers reach that look at no text
+
+BASELINES = {"majority": 46.7, "chance": 100 / 3}
+
+
+def test_an_encoder_that_learned_nothing_transfers_nothing(finetuned, found):
+    """It says the most frequent class in all languages, before and after translate-train."""
+    scores = dict.fromkeys(("en", "de", "fr"), 46.7)
+    folders = [finetuned("a", scores, train, baselines=BASELINES) for train in (["en"], ["en", "de", "fr"])]
+    transfers = found(*folders)
+    assert transfers.means("a", "majority") == pytest.approx(dict.fromkeys(("en", "de", "fr"), 46.7))
+    assert transfers.number("a", "majority_average") == pytest.approx(46.7)
+    assert transfers.number("a", "chance_average") == pytest.approx(100 / 3)
+    assert transfers.means("a", "rate") == {}
+    assert transfers.number("a", "rate_average") is transfers.number("a", "gap") is None
+    assert transfers.number("a", "zero_shot_average") == pytest.approx(46.7)
+
+
+def test_a_language_that_was_not_learned_has_no_rate(finetuned, found):
+    """The others have theirs; the gap needs the source language alone."""
+    zero = finetuned("a", {"en": 80.0, "de": 60.0, "fr": 40.0}, baselines=BASELINES)
+    trained = finetuned("a", {"en": 80.0, "de": 75.0, "fr": 46.0}, ["en", "de", "fr"], baselines=BASELINES)
+    transfers = found(zero, trained)
+    assert transfers.means("a", "rate") == {"de": 80}
+    assert transfers.number("a", "rate_average") is None
+    assert transfers.number("a", "gap") == 30
+
+
+def examples(share: float, count: int) -> np.ndarray:
+    """Accuracies of single examples, the first of which are right."""
+    return np.where(np.arange(count) < round(share * count), 100.0, 0.0)
+
+
+@pytest.mark.parametrize(("count", "is_learned"), [(100, False), (10_000, True)])
+def test_few_examples_do_not_tell_a_score_from_the_majority(finetuned, found, count, is_learned):
+    """50% of 100 examples is 40 to 60, and not above 46.7; of 10,000 it is."""
+    scores, trained = {"en": 50.0, "de": 45.0}, {"en": 50.0, "de": 50.0}
+    folders = [
+        finetuned(
+            "a", values, train, baselines=BASELINES,
+            lines={language: examples(value / 100, count) for language, value in values.items()},
+        )
+        for values, train in ((scores, ["en"]), (trained, ["en", "de"]))
+    ]  # fmt: skip
+    transfers = found(*folders)
+    assert transfers.means("a", "rate") == ({"de": 90} if is_learned else {})
+    assert (transfers.number("a", "gap") is not None) == is_learned
+
+
+def test_the_interval_of_one_seed_is_over_examples(finetuned, found):
+    """That of the gap is a t-test's over the differences of translated examples."""
+    draw = np.random.default_rng(3)
+    right = {language: 100.0 * (draw.random(400) < share) for language, share in (("en", 0.8), ("de", 0.6))}
+    scores = {language: values.mean() for language, values in right.items()}
+    transfers = found(finetuned("a", scores, lines=right))
+    differences = right["en"] - right["de"]
+    width = 1.959964 * differences.std(ddof=1) / 20
+    gap = differences.mean()
+    assert transfers.number("a", "gap") == pytest.approx(gap)
+    assert transfers.interval("a", "gap") == pytest.approx((gap - width, gap + width), rel=1e-4)
+
+
+def test_the_interval_of_the_rate_of_one_seed_holds():
+    """In 95 of 100 draws of examples, which are translations of each other, it holds the true rate."""
+    from eval.probes.transfer_indexes import transfer_rate
+
+    draw = np.random.default_rng(4)
+    truth = {"de": (0.7, 0.8), "fr": (0.5, 0.7)}
+    expected = 100 * np.mean([zero / train for zero, train in truth.values()])
+    held, draws = 0, 1000
+    for _ in range(draws):
+        ease = draw.random(500)  # of an example, the same in all languages and trainings
+        mixed = {
+            language: [100.0 * ((ease + draw.random(500)) % 1 < share) for share in shares]
+            for language, shares in truth.items()
+        }
+        zero, train = ({language: of[side] for language, of in mixed.items()} for side in (0, 1))
+        means = [
+            {language: np.array([values.mean()]) for language, values in side.items()}
+            for side in (zero, train)
+        ]
+        rate = transfer_rate(means[0], "all", means[1], zero, train)
+        held += rate["rate_average_low"] <= expected <= rate["rate_average_high"]
+    assert 0.93 < held / draws < 0.97
+
+
+def test_other_examples_of_a_language_are_refused(finetuned, probe, one_line):
+    folders = [
+        finetuned(name, {"en": 80.0, "de": 60.0}, texts={"en": "0", "de": text})
+        for name, text in (("a", "1"), ("b", "2"))
+    ]
+    one_line(probe(*folders), "was tested on other examples of de than")
+
+
 # --- seeds
 
 
@@ -367,7 +469,7 @@ def test_the_interval_of_the_rate_holds(how):
             one: means[1] + (shared[1] if how == "all" else 0) + draw.normal(0, 1, 5)
             for one, means in truth.items()
         }
-        rate = transfer_rate(zero, how, train)
+        rate = transfer_rate(zero, how, train, {}, {})
         held += rate["rate_average_low"] <= expected <= rate["rate_average_high"]
     assert 0.93 < held / draws < 0.97
 
@@ -451,7 +553,12 @@ def test_tables_and_the_figure(paper, probe, command, tmp_path, row_of):
         ("retrieval P@1, %", RETRIEVAL),
     ):
         assert row_of(page, title, "LaBSE, pairs from en") == quantity["LaBSE"].split()[:-1]
-    assert row_of(page, "XLM-R, pairs from en", "1", "1") == ["–", "80.3", "83.2", "–", "96.5", "86.5"]
+    assert row_of(page, "XLM-R, pairs from en", "1", "1") == [
+        "80.3",
+        "83.2",
+        "96.5",
+        "86.5",
+    ]  # no source, no gap
     correlation = "retrieval and zero-shot, pairs from en"
     of_languages = dict(zip(LANGUAGES, PEARSON["retrieval and zero-shot"].split(), strict=False))
     assert row_of(page, correlation, "1") == [of_languages[language] for language in sorted(LANGUAGES)]
@@ -464,8 +571,8 @@ def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, comm
     assert probe(*folders).status == 0
     assert command("report", tmp_path / "out", "--output", tmp_path / "report").status == 0
     page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    zero, (*rest, gap, rate, _) = "55.8 ± 0.4", row_of(page, "a, pairs from en", "2", "–")
-    assert [*rest, rate] == ["80.0 ± 0.0", zero, "–", "–"]
+    source, zero_shot, gap = row_of(page, "a, pairs from en", "2")
+    assert (source, zero_shot) == ("80.0 ± 0.0", "55.8 ± 0.4")
     assert gap.startswith("+24.2 [+21.1, +27.4")
     shown_by_language = row_of(page, "zero-shot (dashed: translate-train), %", "a, pairs from en")
     assert shown_by_language == ["60.0 ± 0.0", "51.5 ± 0.7"]
@@ -478,7 +585,7 @@ def test_figure_without_translate_train(finetuned, probe, tmp_path, row_of, comm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--retrieved-as a=b", "--retrieved-as: of --retrieval, which is not given; leave it out"),
+        ("--retrieved-as a=b", "--retrieved-as: needs --retrieval; give both, or leave it out"),
         ("--retrieval A B --retrieved-as z=b", "--retrieved-as z=b: no encoder 'z' was fine-tuned"),
         ("--retrieval A B C", "2 encoders on XNLI that learned from en, expected at least 3 to correlate"),
         ("--retrieval A", "--retrieval: nothing of encoder 'b', only of 'a'; --retrieved-as b=OTHER"),

@@ -31,6 +31,15 @@ def test_lines_formats_and_gaps():
     assert measures(given, "toy", "groups", [{"measure": "chrf", "title": "chrF"}], "Groups") == []
 
 
+def test_a_column_that_no_system_has_is_left_out():
+    found = Measured()
+    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"gap": 1.0}, part="x"))
+    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"rate": 2.0}, part="y"))
+    columns = [{"measure": "gap", "title": "Gap"}, {"measure": "rate", "title": "Rate"}]
+    tables = measures(Measurements.derived(found), "toy", "t", columns, "T", each="part", derived=True)
+    assert [table.columns() for table in tables] == [["System", "Gap"], ["System", "Rate"]]
+
+
 @pytest.fixture
 def bars(monkeypatch):
     """What was drawn: title of the column -> bars."""

@@ -13,13 +13,22 @@ PLOTS = {
     "lines": lambda: plots.lines([NAME, "x"], {NAME: {NAME: [VALUE, None]}}, NAME),
     "scatter": lambda: plots.scatter({NAME: [(0.0, 1.0, NAME), (1.0, 2.0, NAME)]}, NAME, NAME),
     "clouds": lambda: plots.clouds({NAME: [(0.0, 1.0), (1.0, 2.0)], "x": [(1.0, 1.0)]}, NAME, NAME),
+    "heatmaps": lambda: plots.heatmaps({NAME: [[1.0, None]]}, [NAME], [NAME, "x"], NAME, NAME, NAME),
     "signed_heatmap": lambda: plots.signed_heatmap([NAME], [NAME, "x"], [[1.0, -1.0]], NAME, NAME, NAME),
 }
 
 
 @pytest.mark.parametrize("plot", PLOTS)
 def test_a_dollar_in_a_name_is_no_formula(plot):
-    assert PLOTS[plot]().startswith(b"\x89PNG")
+    images = PLOTS[plot]()
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert images.keys() == starts.keys()
+    assert all(images[ending].startswith(start) for ending, start in starts.items())
+
+
+def test_the_same_numbers_give_the_same_files():
+    first, second = (PLOTS["lines"]() for _ in range(2))
+    assert first == second
 
 
 @pytest.mark.filterwarnings("error")  # matplotlib warns where a figure has no room for what is in it
@@ -39,8 +48,25 @@ def test_a_heat_map_has_room_beside_the_longest_name(columns):
     ],
 )
 def test_magnitudes_are_written_out(monkeypatch, sizes, expected):
-    monkeypatch.setattr(plots, "_png", lambda figure: figure)
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
     points = [(size, 1.0, NAME) for size in sizes]
     (axes,) = plots.scatter({NAME: points}, NAME, NAME, by_magnitude=True).axes
     shown = [one.get_text() for one in axes.get_xticklabels()]
     assert set(expected) <= set(shown) and not any(set(one) - set("0123456789,.") for one in shown)
+
+
+@pytest.mark.parametrize(("broken", "expected"), [(True, [1.0, None, 1.0]), (False, [1.0, 1.0])])
+def test_a_line_runs_through_a_gap_only_where_it_is_meant_to(monkeypatch, broken, expected):
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
+    values = [VALUE, None, VALUE]
+    figure = plots.lines(["L1", "L2", "L3"], {"panel": {"A": values}}, "accuracy", broken=broken)
+    (line,) = figure.axes[0].get_lines()
+    assert [None if y != y else y for y in line.get_ydata()] == expected
+
+
+def test_dashed_lines_are_in_the_legend(monkeypatch):
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
+    curves = {"panel": {"A": [VALUE, VALUE], "B": [VALUE, VALUE]}}
+    figure = plots.lines(["1", "2"], curves, "P@1", baselines=curves, baseline_title="by chance")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["A", "B", "by chance"]

@@ -72,6 +72,21 @@ def test_a_folder_stands_for_the_result_files_in_it(tmp_path):
     assert "## Zero-shot classification" in text and "## Semantic similarity" in text
 
 
+def test_baselines_end_the_table_of_accuracies(report):
+    """Of each language, whatever encoders were tested in it."""
+    values = {"accuracy": 46.7, "majority": 46.7, "chance": 100 / 3}
+    languages = {"en": values, "de": values | {"accuracy": 60.0, "majority": 50.0}}
+    pairs = {"task": "pairs", "measure": "accuracy"}
+    text, _ = report(finetuned(languages, **pairs), finetuned({"en": values}, name="other", **pairs))
+    assert rows_above(text, "Accuracy (%) of fine-tuned encoders on set, pairs") == [
+        "| System | Seeds | de | en | Avg. |",
+        "| ems, zero-shot from en | 1 | 60.0 | 46.7 | 53.4 |",
+        "| other, on en | 1 | – | 46.7 | – |",
+        "| majority class | 1 | 50.0 | 46.7 | 48.4 |",
+        "| chance | 1 | 33.3 | 33.3 | 33.3 |",
+    ]
+
+
 def sts(de=60.0, **which):
     return with_rows(record("sts", **which), numbers({"spearman": de, "pearson": 50.0}, direction="de"))
 
@@ -104,7 +119,7 @@ def test_tasks_have_a_table_each(report):
 def finetuned(languages, train=("en",), **others):
     """What was found of an encoder that learned from some languages."""
     learned = {"task": "questions", "measure": "f1", "train_languages": list(train), "code_switching": False}
-    learned |= others
+    learned |= {"texts": {}, **others}
     learned["variant"] = f", {setting(train, list(languages), learned['code_switching'])}"
     rows = [
         numbers(values, direction=language, part=learned["task"]) for language, values in languages.items()

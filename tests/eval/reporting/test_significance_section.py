@@ -1,6 +1,12 @@
 """The table of a family of tests: which score is bold, and which number stands in which column."""
 
+from pathlib import Path
+
+import pandas as pd
+
+from eval.derived.comparisons import Comparisons
 from eval.reporting.sections.significance import table
+from eval.results.systems import Run
 
 COLUMNS = [
     *("Baseline", "System", "Directions", "BLEU of baseline", "of system", "Difference"),
@@ -8,25 +14,27 @@ COLUMNS = [
 ]
 
 
-def result(baseline: float, system: float, significant: bool, agreement: float | None = 0.875) -> dict:
-    difference = system - baseline
-    return {
-        "baseline": baseline, "system": system, "difference": difference,
-        "low": difference - 1, "high": difference + 2, "p_value": 0.01, "adjusted_p_value": 0.03,
-        "p_value_with_seeds": 0.2, "adjusted_p_value_with_seeds": 0.4,
-        "significant": significant, "agreement": agreement, "neither_translates": baseline < 1 > system,
+def table_of(scores: dict[str, tuple[float, float, bool]]):
+    """Of directions: the score of the baseline, that of the system, and whether they differ significantly."""
+    tests = {
+        direction: {
+            "baseline": baseline, "system": system, "difference": system - baseline,
+            "difference_low": system - baseline - 1, "difference_high": system - baseline + 2,
+            "p_value": 0.01, "adjusted_p_value": 0.03, "p_value_with_seeds": 0.2,
+            "adjusted_p_value_with_seeds": 0.4, "significant": significant, "agreement": 0.875,
+            "neither_translates": baseline < 1 > system,
+        }
+        for direction, (baseline, system, significant) in scores.items()
     }  # fmt: skip
+    compared = {"measure": "bleu", "axis": None, "baseline": "A", "compared": "B", "dataset": "toy"}
+    run = Run(Path("comparison.json"), compared | {"family": {"directions": 4}})
+    rows = pd.DataFrame.from_dict(tests, orient="index")
+    return table(Comparisons([run], [], {(0, "directions"): rows}), [run], "directions")
 
 
 def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
     scores = {"de-fr": (20.0, 25.5, True), "fr-de": (25.5, 20.0, True)}
-    scores |= {"en-de": (20.0, 25.5, False), "de-en": (25.5, 20.0, False)}
-    directions = {direction: result(*given) for direction, given in scores.items()}
-    comparison = {
-        "dataset": "toy", "measure": "bleu", "axis": None, "baseline": "A", "system": "B",
-        "family": {"directions": 4}, "directions": directions,
-    }  # fmt: skip
-    found = table([comparison], "directions")
+    found = table_of(scores | {"en-de": (20.0, 25.5, False), "de-en": (25.5, 20.0, False)})
     assert found.columns() == COLUMNS
     bold = [[one.text for one in row if any(span.bold for span in one.spans)] for row in found.rows]
     assert bold == [["25.5"], ["25.5"], [], []]
@@ -34,13 +42,9 @@ def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
         ["A", "B", "de-fr", "20.0", "25.5", "+5.5", "+4.5", "+7.5", "0.0100", "0.0300", "0.4000", "88%"],
         ["A", "B", "fr-de", "25.5", "20.0", "-5.5", "-6.5", "-3.5", "0.0100", "0.0300", "0.4000", "88%"],
     ]
-    assert "a family of 4 tests; bold: the significantly higher score" in found.caption
+    assert "a family of 4 tests. Bold: significantly higher." in found.caption
 
 
 def test_a_direction_that_neither_system_translates_says_so():
-    comparison = {
-        "dataset": "toy", "measure": "bleu", "axis": None, "baseline": "A", "system": "B",
-        "family": {"directions": 1}, "directions": {"de-fr": result(0.0, 0.03, False)},
-    }  # fmt: skip
-    (row,) = table([comparison], "directions").rows
+    (row,) = table_of({"de-fr": (0.0, 0.03, False)}).rows
     assert [one.text for one in row[:5]] == ["A", "B", "de-fr (neither translates)", "0.0", "0.0"]

@@ -8,6 +8,7 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from eval.measurements import Measurements
 from eval.results.files import (
     checkpoint_checksum,
     checkpoint_now,
@@ -141,7 +142,8 @@ def test_seeds_of_a_system_are_ordered(scored, texts):
     outs = [scored("A", {"en-de": texts["de"]}, seed=seed) for seed in (20, 1, 10)]
     (system,) = group_scores(Scores.load(out / "scores.json") for out in outs)
     assert system.seeds == [1, 10, 20]
-    assert system.values("averages", "supervised", "bleu") == [pytest.approx(100.0)] * 3
+    measured = Measurements.of([system])
+    assert measured.of_runs("bleu", kind="supervised") == {"A": [pytest.approx(100.0)] * 3}
 
 
 @pytest.mark.parametrize(

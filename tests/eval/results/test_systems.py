@@ -7,7 +7,7 @@ from argparse import Namespace
 import pytest
 
 from command_line.errors import InputError
-from eval.results.labels import columns_label, differing_axis, language_tag, layer_norm, order, residual
+from eval.results.labels import column_titles, differing_axis, language_tag, layer_norm, order, residual
 from eval.results.scores import Scores, group_scores
 from fairseq_ext.axes.record import describe
 from fairseq_ext.data import language_tags
@@ -95,7 +95,7 @@ def test_new_placements_are_shown_without_a_word_of_them_here(grouped, monkeypat
     (system,) = grouped(record(tags="t-end", norm_placement="double"))
     assert system.name == "DoubleNorm T-END"
     assert (layer_norm(system), language_tag(system), residual(system)) == ("DoubleNorm", "T-END", "w/")
-    assert columns_label(system) == "T-END w/ Res."
+    assert column_titles([system]) == {system.name: ("T-END w/ Res.", "DoubleNorm")}
     assert order(system) > order(*grouped(record()))
 
 

@@ -11,6 +11,7 @@ import pytest
 from command_line.errors import InputError
 from eval.scoring.comet import Comet
 from tests.eval.scoring.test_completeness import with_checksums
+from tests.eval.translation.transformers_folders import write_pieces
 
 # Prints as loudly as the real package, and scores by the share of lines that equal their reference.
 PACKAGE = """
@@ -26,6 +27,9 @@ def load_from_checkpoint(path):
     print("loading", path)
     return Model()
 class Model:
+    hparams = {}
+    def requires_references(self):
+        return True
     def predict(self, samples, batch_size, gpus, progress_bar):
         print("predicting", len(samples), "with batches of", batch_size)
         assert batch_size in (16, 3)
@@ -87,6 +91,7 @@ def test_score_command(translated, scores_of, command, texts, other_python):
     assert record["scoring"]["comet_model"] == "known/name"
     assert record["scoring"]["comet"] == {
         "package": "unbabel-comet 9.8.7",
+        "reference_free": False,
         "checkpoint": None,
         "sha256": hashlib.sha256(b"weights").hexdigest(),
         "batch_size": 16,
@@ -173,43 +178,98 @@ def test_a_folder_that_is_no_model_is_one_line(translated, command, texts, tmp_p
     )
 
 
+needs_comet = pytest.mark.skipif(sys.version_info >= (3, 13), reason="COMET needs numpy below 2")
+ENCODER = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+LINES = {"mt": ["a b", "c"], "src": ["x", "y x"], "ref": ["a b", "d"]}
+
+
+@needs_comet
 def test_a_real_model(tmp_path):
-    """A tiny one, made here: COMET's estimator over an encoder of one layer."""
-    pytest.importorskip("comet")
-    path = tiny_comet(tmp_path)
-    with Comet(str(path.parents[1])) as comet:
-        found = comet.scores(["a b", "c"], ["x", "y"], ["a b", "d"])
-        assert len(found) == 2 and all(isinstance(score, float) for score in found)
-        assert comet.details["package"].startswith("unbabel-comet 2")
-        assert comet.details["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    """COMET's estimator over an encoder of one layer."""
+    model = regression_metric(tmp_path / "encoder")
+    scores, details = scores_and_details(tmp_path, model)
+    assert scores == pytest.approx(expected_scores(model), abs=1e-5)
+    assert details["package"].startswith("unbabel-comet 2") and not details["reference_free"]
+    assert details["sha256"] == hashlib.sha256((tmp_path / CHECKPOINT).read_bytes()).hexdigest()
 
 
-def tiny_comet(folder: Path) -> Path:
-    """The checkpoint of a COMET model with random weights, laid out as COMET's own."""
-    import torch
-    import yaml
+@needs_comet
+def test_a_real_model_without_references(tmp_path):
+    """CometKiwi's estimator, whose encoder has its vocabulary in a file of sentencepiece alone."""
+    from data_prep.model_folders.libraries import reading
+
+    with reading(tmp_path, "COMET"):
+        model = unified_metric(tmp_path / "encoder")
+    scores, details = scores_and_details(tmp_path, model)
+    assert scores == pytest.approx(expected_scores(model), abs=1e-5)
+    assert details["reference_free"]
+
+
+@needs_comet
+def test_an_encoder_that_is_not_there_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / CHECKPOINT).parent.mkdir()
+    (tmp_path / CHECKPOINT).touch()
+    (tmp_path / "hparams.yaml").write_text("pretrained_model: nobody/nothing\n")
+    does_not_start(tmp_path, sys.executable, f"{tmp_path}/hparams.yaml: its encoder nobody/nothing cannot")
+
+
+CHECKPOINT = "checkpoints/model.ckpt"  # in the folder of a COMET model
+
+
+def regression_metric(encoder: Path):
+    """Random weights of the class of wmt22-comet-da, over a new encoder."""
     from comet.models import RegressionMetric
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    encoder = folder / "encoder"
     encoder.mkdir()
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdxy"]
     (encoder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
     BertTokenizerFast(str(encoder / "vocab.txt")).save_pretrained(encoder)
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
-    BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(encoder)
-    options = {
-        "encoder_model": "BERT", "pretrained_model": str(encoder), "hidden_sizes": [4], "layer": "mix",
-        "batch_size": 2, "load_pretrained_weights": False,
-    }  # fmt: skip
-    model = RegressionMetric(**options)
-    path = folder / "tiny/checkpoints/model.ckpt"
-    path.parent.mkdir(parents=True)
-    torch.save({"state_dict": model.state_dict(), "pytorch-lightning_version": "2.0.0"}, path)
-    (path.parents[1] / "hparams.yaml").write_text(
-        yaml.safe_dump({"class_identifier": "regression_metric", **options})
+    BertModel(BertConfig(vocab_size=len(words), **ENCODER)).save_pretrained(encoder)
+    return RegressionMetric(
+        encoder_model="BERT", pretrained_model=str(encoder), hidden_sizes=[4], load_pretrained_weights=False
     )
-    return path
+
+
+def unified_metric(encoder: Path):
+    """Random weights of the class and options of wmt22-cometkiwi-da, over a new encoder."""
+    from comet.models import UnifiedMetric
+    from transformers import XLMRobertaConfig
+
+    write_pieces(encoder / "sentencepiece.bpe.model")
+    XLMRobertaConfig(vocab_size=128, **ENCODER).save_pretrained(encoder)
+    return UnifiedMetric(
+        encoder_model="XLM-RoBERTa", pretrained_model=str(encoder), load_pretrained_weights=False,
+        hidden_sizes=[4], input_segments=["mt", "src"], word_level_training=False,
+    )  # fmt: skip
+
+
+def expected_scores(model) -> list[float]:
+    """The model called by hand, line by line."""
+    import torch
+
+    scores = []
+    for mt, src, ref in zip(*LINES.values(), strict=True):
+        prepared = model.eval().prepare_sample([{"mt": mt, "src": src, "ref": ref}], stage="predict")
+        with torch.no_grad():
+            for batch in prepared if isinstance(prepared, tuple) else [prepared]:
+                scores.append(model(**batch).score.item())
+    return scores
+
+
+def scores_and_details(folder: Path, model) -> tuple[list[float], dict]:
+    """Of the model, saved to `folder` as published ones are, and read by `Comet`."""
+    import torch
+    import yaml
+
+    (folder / CHECKPOINT).parent.mkdir()
+    hyperparameters = dict(model.hparams)
+    saved = {"state_dict": model.state_dict(), "hyper_parameters": hyperparameters}
+    torch.save(saved | {"pytorch-lightning_version": "2.0.0"}, folder / CHECKPOINT)
+    (folder / "hparams.yaml").write_text(yaml.safe_dump(hyperparameters))
+    with Comet(str(folder)) as comet:
+        return comet.scores(*LINES.values()), comet.details
 
 
 @pytest.mark.parametrize(
@@ -265,7 +325,8 @@ def test_an_interpreter_may_say_what_is_not_utf8(tmp_path, checkpoint):
 )  # fmt: skip
 def test_answers_that_are_none(tmp_path, checkpoint, answer, message):
     python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\nread x\necho '{{\"ready\": true}}'\nread x\necho '{answer}'\nread x\n")
+    loaded = '{"ready": true, "reference_free": false}'
+    python.write_text(f"#!/bin/sh\nread x\necho '{loaded}'\nread x\necho '{answer}'\nread x\n")
     python.chmod(0o755)
     with pytest.raises(InputError) as caught, Comet(str(checkpoint), str(python)) as comet:
         comet.scores(["a"], ["b"], ["c"])

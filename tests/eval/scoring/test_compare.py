@@ -8,6 +8,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
+from tests.eval.compared import read_comparison
 from tests.eval.scored import read_scores, write_scores
 
 
@@ -31,7 +32,7 @@ def hypotheses(long_texts, share: float, seed: int) -> dict[str, list[str]]:
 def compared(command, tmp_path, *argv) -> dict:
     result = command("compare", *argv, "--output", tmp_path / "comparison.json")
     assert result.status == 0, result.err
-    return json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
+    return read_comparison(tmp_path / "comparison.json")
 
 
 def test_sacrebleus_bootstrap_is_an_option(scored, command, tmp_path, long_texts, monkeypatch):
@@ -90,7 +91,10 @@ def test_groups_are_the_means_that_tables_show(scored, command, tmp_path, long_t
         2,
         160,
     )  # lines of a test set, not of all directions
-    assert zero_shot["significant"] and zero_shot["low"] < zero_shot["difference"] < zero_shot["high"] < 0
+    assert (
+        zero_shot["significant"]
+        and zero_shot["difference_low"] < zero_shot["difference"] < zero_shot["difference_high"] < 0
+    )
     # Here from-en is supervised and nothing goes into English; groups with the same directions are one test.
     assert list(comparison["overall"]) == ["supervised", "zero-shot", "all"]
 
@@ -108,7 +112,7 @@ def test_families_are_the_pairs_of_an_axis_times_directions(scored, command, tmp
     ]
     record = compared(command, tmp_path, *outs)
     assert record["samples"] == 9999
-    assert [(one["axis"], one["baseline"], one["system"]) for one in record["comparisons"]] == [
+    assert [(one["axis"], one["baseline"], one["compared"]) for one in record["comparisons"]] == [
         ("placement of normalization", "pre t-enc", "post t-enc"),
         ("placement of normalization", "pre t-dec", "post t-dec"),
         ("language tags", "pre t-enc", "pre t-dec"),
@@ -206,7 +210,7 @@ def test_neither_of_two_systems_that_translate_nothing_is_better(scored, command
     outs = [scored(name, {"en-de": lines}) for name, lines in texts.items()]
     record = compared(command, tmp_path, *outs, "--all-pairs", "--metric", "bleu,chrf")
     for one in record["comparisons"]:
-        nothing = (one["baseline"], one["system"]) == ("A", "B")
+        nothing = (one["baseline"], one["compared"]) == ("A", "B")
         for result in (one["directions"]["en-de"], one["overall"]["supervised"]):
             assert result["adjusted_p_value"] < 0.01
             assert (result["neither_translates"], result["significant"]) == (nothing, not nothing)
@@ -264,7 +268,7 @@ def test_pairs(scored, command, tmp_path, texts):
 
     def pairs(*options):
         found = compared(command, tmp_path, *outs, *options)["comparisons"]
-        return [(one["baseline"], one["system"]) for one in found]
+        return [(one["baseline"], one["compared"]) for one in found]
 
     assert pairs("--against-first") == [("A", "B"), ("A", "C")]
     assert pairs("--baseline", "B") == [("B", "A"), ("B", "C")]

@@ -1,6 +1,5 @@
 """`python -m eval compare` of what sentence encoders retrieve: false positives, intervals, seeds."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import stats
 from eval.scoring.line_statistics import mean, segments
 from eval.scoring.paired_test import PairedTest
 from eval.scoring.significance import exchanged_differences, interval_of_mean, randomization_p
+from tests.eval.compared import read_comparison
 from tests.eval.retrieved import write_retrieval
 from tests.eval.scoring.simulated_outputs import LINES, flat, grouped
 
@@ -123,7 +123,7 @@ def test_the_command_tests_the_average_and_the_groups(written, command, tmp_path
     output = tmp_path / "comparison.json"
     result = command("compare", *folders, "--against-first", "--output", output)
     assert result.status == 0, result.err
-    (comparison,) = json.loads(output.read_text())["comparisons"]
+    (comparison,) = read_comparison(output)["comparisons"]
     assert (comparison["measure"], comparison["family"]) == ("cosine", {"overall": 2, "directions": 0})
     assert comparison["seeds"] == {"baseline": [1, 2], "system": [1]}
     by_hand = PairedTest(9999)(
@@ -182,7 +182,7 @@ def test_one_direction_of_a_set_with_a_common_language(written, command, tmp_pat
     output = tmp_path / "comparison.json"
     result = command("compare", *folders, "--direction", direction, "--output", output)
     assert result.status == 0, result.err
-    (comparison,) = json.loads(output.read_text())["comparisons"]
+    (comparison,) = read_comparison(output)["comparisons"]
     assert comparison["family"] == {"overall": 2, "directions": 0}
     groups = {f"all {direction} en": members, f"high {direction} en": members[:1]}
     by_hand = PairedTest(9999)(
@@ -199,7 +199,7 @@ def test_a_set_without_a_common_language_is_compared_in_both_directions(written,
     folders = [written(name, 1, {one: rng.random(50) < 0.5 for one in names}) for name in "ab"]
     output = tmp_path / "comparison.json"
     assert command("compare", *folders, "--direction", "from", "--output", output).status == 0
-    (comparison,) = json.loads(output.read_text())["comparisons"]
+    (comparison,) = read_comparison(output)["comparisons"]
     assert list(comparison["overall"]) == ["all", "high"]
 
 
@@ -253,5 +253,5 @@ def test_encoders_are_compared_by_what_they_were_measured_by(written, command, t
     assert "again, with --similarity cosine --normalize ALPHA" in refused.err
     done = command("compare", *folders, "--metric", "bert-score-normalized", "--output", tmp_path / "c.json")
     assert done.status == 0, done.err
-    (found,) = json.loads((tmp_path / "c.json").read_text())["comparisons"]
+    (found,) = read_comparison(tmp_path / "c.json")["comparisons"]
     assert found["measure"] == "bert-score-normalized" and found["overall"]["all"]["significant"]

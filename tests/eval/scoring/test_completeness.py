@@ -12,6 +12,7 @@ from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.outputs import checksum, partial_prefix
 from eval.results.scores import Scores
+from tests.eval.scored import read_scores
 from tests.kill_points import sweep
 
 
@@ -145,7 +146,7 @@ def with_comet(scored, command, hypotheses, monkeypatch):
 
 
 def comet_of(out) -> dict:
-    record = Scores.load(out / "scores.json").record
+    record = read_scores(out / "scores.json")
     return {name: entry["comet"] for name, entry in record["directions"].items()}
 
 

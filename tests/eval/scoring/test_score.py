@@ -9,6 +9,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from data_prep.bleu import tokenizer_of
 from data_prep.language_identification import NO_LETTERS
+from tests.data_prep.fasttext_models import write_identifier
 from tests.documented_commands import ROOT
 from tests.eval.scored import read_scores
 
@@ -213,6 +214,23 @@ def test_spbleu_is_sacrebleus(translated, command, scores_of, hypotheses, texts,
     own.write_bytes(b"damaged")
     result = command("score", out, *options)
     assert result.status == 2 and "own.model: not a sentencepiece model" in result.err
+
+
+def test_another_identifier(translated, texts, command, scores_of, tmp_path):
+    """Scores are made again, and are not shown beside those by the packaged one."""
+    words = {f"{code}_Latn": " ".join(texts[short]).split() for code, short in (("deu", "de"), ("eng", "en"))}
+    model = write_identifier(tmp_path / "lid.bin", words)
+    outs = [translated(name, {"en-de": [*texts["de"][:3], texts["en"][3]]}) for name in "AB"]
+    assert command("score", *outs, "--workers", "1").status == 0
+    result = command("score", outs[0], "--workers", "1", "--identifier", model)
+    assert result.status == 0 and "skipped" not in result.err
+    entry = scores_of(outs[0])["directions"]["en-de"]
+    assert (entry["off_target"], entry["identified_languages"]) == (0.25, {"deu_Latn": 3, "eng_Latn": 1})
+    result = command("report", *outs, "--output", tmp_path / "report")
+    assert result.status == 2 and "scores.json: languages were identified by" in result.err
+    assert command("report", outs[0], "--output", tmp_path / "report").status == 0
+    report = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    assert "en 25.0%" in report and "eng_Latn" not in report
 
 
 def train_sentencepiece(path, sentences) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from eval.translation.engine_options import EngineOptions
+from eval.translation.loading import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import TranslatorOptions, load_translator
+from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
 
@@ -116,8 +117,8 @@ def test_a_text_and_python(root, translate):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--engine pytorch --precision int8", "--precision: of --engine ctranslate2; expected it as well"),
-        ("--engine pytorch --engine-folder {t}", "--engine-folder: of --engine ctranslate2"),
+        ("--engine pytorch --precision int8", "--precision: needs --engine ctranslate2; give both"),
+        ("--engine pytorch --engine-folder {t}", "--engine-folder: needs --engine ctranslate2"),
         ("--no-repeat-ngram 3", "--no-repeat-ngram: not with --engine ctranslate2"),
         ("--length-candidates 2", "--length-candidates: not with --engine ctranslate2"),
         ("--lenpen -1", "--lenpen below 0: not with --engine ctranslate2"),

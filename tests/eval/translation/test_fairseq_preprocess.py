@@ -189,8 +189,8 @@ def test_any_text(translate, tmp_path):
         (["--sentencepiece-model", "{f}/dict.de.txt"], "dict.de.txt: not a sentencepiece model"),
         (["--bpe-codes", "{f}/dict.de.txt", "--sentencepiece-model", "{f}/dict.de.txt"], "leave out one"),
         (["--tokenizer", "ours"], "--tokenizer ours: unknown tokenizer 'ours'; expected one of"),
-        (["--tokenizer", "none", "--engine", "ctranslate2"], "--engine ctranslate2: of checkpoints with"),
-        (["--tokenizer", "none", "--language-codes", "x"], "--language-codes: of a folder of"),
+        (["--tokenizer", "none", "--engine", "ctranslate2"], "--engine ctranslate2: needs a checkpoint with"),
+        (["--tokenizer", "none", "--language-codes", "x"], "--language-codes: needs a folder of"),
         (["--tokenizer", "none", "--directions", "en-de"], "direction en-de: the model translates de-en"),
     ],
 )  # fmt: skip

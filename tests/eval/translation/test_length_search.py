@@ -1,7 +1,5 @@
 """Beam search with an interlingua: as fairseq's, and over several lengths."""
 
-import argparse
-
 import pytest
 import torch
 from fairseq.sequence_generator import SequenceGenerator
@@ -9,7 +7,8 @@ from fairseq.sequence_generator import SequenceGenerator
 from command_line.errors import InputError
 from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.length_search import LengthSearch
-from eval.translation.search_options import SearchOptions, add_length_arguments
+from eval.translation.search_options import SearchOptions
+from fairseq_ext.modules.residual_block import PLACEMENTS
 from tests.fairseq_ext import bridges
 from tests.fairseq_ext.bridges import KINDS, TaggedTask
 
@@ -38,7 +37,7 @@ def inputs_of(task, seed: int):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("placement", ["post", "pre", "swap-pre"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_same_hypotheses_as_fairseq(task, kind, placement):
     for seed in (1, 2):
         model = model_that_ends(task, seed, kind, norm_placement=placement)
@@ -121,13 +120,6 @@ def test_models_that_predict_no_length_are_refused(task):
     model = bridges.build("fixed-universal", task)
     with pytest.raises(InputError, match="--length-candidates 3: the model does not predict the length"):
         LengthSearch(BeamSearch(model, task.dictionary, OPTIONS), 3)
-
-
-def test_one_length_is_the_default():
-    parser = argparse.ArgumentParser()
-    add_length_arguments(parser)
-    args = parser.parse_args([])
-    assert (args.length_candidates, args.length_weight) == (1, 1.0)
 
 
 def test_scores_that_are_no_numbers_are_an_error_of_their_sentence(task, monkeypatch):

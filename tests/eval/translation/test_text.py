@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from command_line.errors import InputError
+from eval.translation.loading import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
-from eval.translation.translator import TranslatorOptions, load_translator
+from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import (
     SENTENCES,
     package,
@@ -227,16 +228,16 @@ def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
         ("--input {r}/text.de --direction de-fr --n-best 4", "--n-best 4: a beam of 3 finds no more"),
         ("--input {r}/text.de --direction de-fr --long-lines x", "--long-lines: invalid choice: 'x'"),
         ("--input {r}/text.de --direction de-fr --no-repeat-ngram 1", "expected a whole number from 2"),
-        ("--input {r}/text.de --direction de-fr --pivot en", "--pivot: of a test set"),
-        ("--input {r}/text.de --direction de-fr --split dev", "--split: of a test set, not with --input"),
-        ("--input {r}/text.de --direction de-fr --name x", "--name: of a test set, not with --input"),
-        ("--input {r}/text.de --direction de-fr --force", "--force: of a test set, not with --input"),
+        ("--input {r}/text.de --direction de-fr --pivot en", "--pivot: needs a test set"),
+        ("--input {r}/text.de --direction de-fr --split dev", "--split: needs a test set, found --input"),
+        ("--input {r}/text.de --direction de-fr --name x", "--name: needs a test set, found --input"),
+        ("--input {r}/text.de --direction de-fr --force", "--force: needs a test set, found --input"),
         ("--input {r}/text.de --direction de-fr --n-best 2 --length-candidates 2", "--n-best: not with"),
         ("--input {r}/text.de --direction de-fr --length-candidates 2", "does not predict the length"),
         ("--input {r}/bytes --direction de-fr", "bytes:1: byte 0xff is not UTF-8"),
-        ("--output {t} --n-best 2", "--n-best: of a text, expected --input with it"),
-        ("--output {t} --scores", "--scores: of a text, expected --input with it"),
-        ("--output {t} --long-lines cut", "--long-lines: of a text, expected --input with it"),
+        ("--output {t} --n-best 2", "--n-best: needs --input; give both, or leave it out"),
+        ("--output {t} --scores", "--scores: needs --input; give both, or leave it out"),
+        ("--output {t} --long-lines cut", "--long-lines: needs --input; give both, or leave it out"),
         ("", "--output: is missing"),
     ],
 )

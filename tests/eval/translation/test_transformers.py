@@ -9,8 +9,8 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from command_line.errors import InputError
+from eval.translation.loading import load_translator
 from eval.translation.transformers_model import TransformersModel
-from eval.translation.translator import load_translator
 from tests.eval.translation.transformers_folders import TEXT, WRITERS, write_opus_mt, write_t5
 from tests.made_once import made_once
 
@@ -144,7 +144,7 @@ def test_scores_are_mean_log_probabilities(root, kind, beam):
     sentences = [translator.sentences(line, ("en", "de"), "")[0] for line in lines]
     for sentence, candidates in zip(sentences, found, strict=True):
         assert candidates == sorted(candidates, key=lambda one: -one.score)
-        row = translator._row(sentence)
+        row = translator.row(sentence)
         forced = translator.marks(("en", "de")).forced
         ids, score = translator._search.n_best([row], forced, 1, with_scores=True)[0][0]
         ids = [ids[0], *(number for number in ids[1:] if number != tokenizer.pad_token_id)]
@@ -273,14 +273,14 @@ def refused(root, tmp_path, command):
         ("nllb", "--directions de-xx", "no test set of de-xx"),
         ("opus-mt", "--directions de-en", "language 'de': not known to"),
         ("t5", "--directions de-en", "language 'de': not known to"),
-        ("opus-mt", "--source-prefix x", "--source-prefix: of T5, not of MarianTokenizer"),
+        ("opus-mt", "--source-prefix x", "--source-prefix: needs a T5, found MarianTokenizer"),
         (
             "t5",
             "--source-prefix {text}",
             "--source-prefix: has the field {text}; expected {source}, {target}",
         ),
-        ("nllb", "--language-contrast", "--language-contrast: of checkpoints of fairseq"),
-        ("nllb", "--score-without-tag", "--score-without-tag: of checkpoints of fairseq"),
+        ("nllb", "--language-contrast", "--language-contrast: needs a checkpoint of fairseq"),
+        ("nllb", "--score-without-tag", "--score-without-tag: needs a checkpoint of fairseq"),
         ("nllb", "--pivot xx --supervised de-en", "language 'xx': not known to"),
         ("nllb", "--pivot en", "no test set for all directions through en"),
     ],
@@ -403,4 +403,4 @@ def test_any_source_of_a_group(tmp_path):
 def test_only_folders_of_transformers_have_their_options(tmp_path, command):
     words = ("translate", "--checkpoint", tmp_path / "x.pt", "--data", tmp_path, "--output", tmp_path / "o")
     found = command(*words, "--supervised", "de-en")
-    assert found.status == 2 and "--supervised: of a folder of transformers, not of --checkpoint" in found.err
+    assert found.status == 2 and "--supervised: needs a folder of transformers" in found.err

@@ -68,7 +68,7 @@ def test_another_identifier_in_the_place_of_one_translates_anew(
     model, stamps = tmp_path / "identifier.bin", []
     model.write_bytes(b"one")
     monkeypatch.setattr(
-        "eval.translation.translate.translate", lambda job, output, stamp, continued: stamps.append(stamp)
+        "eval.translation.translate.translate", lambda job, output, step: stamps.append(step.stamp)
     )
     words = ("--language-rescoring", "1", *(("--rescoring-identifier", name) if name else ()))
     for content in (b"one", b"two"):

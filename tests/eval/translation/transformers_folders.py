@@ -23,7 +23,7 @@ def write_m2m_100(folder: Path) -> Path:
     """M2M-100: sentencepiece, a vocabulary of fairseq, and tags such as `__de__` behind it."""
     from transformers import M2M100Tokenizer
 
-    pieces = _pieces(folder / "sentencepiece.bpe.model")
+    pieces = write_pieces(folder / "sentencepiece.bpe.model")
     _write_vocabulary(folder, ["<s>", "<pad>", "</s>", "<unk>", *pieces[3:]])
     files = (str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"))
     tags = list(M2M100Tokenizer(*files).lang_code_to_token.values())
@@ -35,7 +35,7 @@ def write_nllb(folder: Path) -> Path:
     """NLLB-200: the same model with tags such as `deu_Latn` in a tokenizer.json."""
     from transformers import NllbTokenizerFast
 
-    _pieces(folder / "sentencepiece.bpe.model")
+    write_pieces(folder / "sentencepiece.bpe.model")
     with reading(folder, "transformers"):
         tokenizer = NllbTokenizerFast(str(folder / "sentencepiece.bpe.model"))
     return _save_m2m(folder, tokenizer, len(tokenizer))
@@ -52,7 +52,7 @@ def write_mbart_50(folder: Path) -> Path:
     """mBART-50: tags such as `de_DE`, and positions that were learned."""
     from transformers import MBart50TokenizerFast, MBartConfig, MBartForConditionalGeneration
 
-    _pieces(folder / "sentencepiece.bpe.model")
+    write_pieces(folder / "sentencepiece.bpe.model")
     with reading(folder, "transformers"):
         tokenizer = MBart50TokenizerFast(str(folder / "sentencepiece.bpe.model"), bos_token="<s>")
     tokenizer.save_pretrained(folder)
@@ -67,7 +67,7 @@ def write_opus_mt(folder: Path, source: str = "eng", target: str = "deu", tags: 
     """
     from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
-    pieces = _pieces(folder / "source.spm")
+    pieces = write_pieces(folder / "source.spm")
     (folder / "target.spm").write_bytes((folder / "source.spm").read_bytes())
     vocabulary = ["</s>", "<unk>", *pieces[3:], *(f">>{tag}<<" for tag in tags), "<pad>"]
     _write_vocabulary(folder, vocabulary)
@@ -86,7 +86,7 @@ def write_t5(folder: Path, tags: tuple = ("<2de>", "<2en>", "<2fr>"), tasks: tup
     from transformers import T5Config, T5ForConditionalGeneration, T5TokenizerFast
 
     ids = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
-    _pieces(folder / "spiece.model", user_defined_symbols=",".join(tags), **ids)
+    write_pieces(folder / "spiece.model", user_defined_symbols=",".join(tags), **ids)
     with reading(folder, "transformers"):
         tokenizer = T5TokenizerFast(str(folder / "spiece.model"), extra_ids=0)
     tokenizer.save_pretrained(folder)
@@ -100,7 +100,7 @@ def write_t5(folder: Path, tags: tuple = ("<2de>", "<2en>", "<2fr>"), tasks: tup
     return _save(folder, T5ForConditionalGeneration(config))
 
 
-def _pieces(path: Path, **options) -> list[str]:
+def write_pieces(path: Path, **options) -> list[str]:
     """Train a model of sentencepiece; its pieces."""
     import sentencepiece
 

@@ -206,8 +206,8 @@ def test_unknown_architecture(given):
 @pytest.mark.parametrize("given", ["audio_finetuning", "online_backtranslation", "no_such", 7])
 def test_unknown_task(given):
     for task in (Namespace(task=given), Namespace(_name="translation", task=given), {"_name": given}):
-        assert refusal(cfg={"task": task}).startswith("evil.pt: of the task ")
-    assert refusal(args=Namespace(arch="transformer", task=given)).startswith("evil.pt: of the task ")
+        assert refusal(cfg={"task": task}).startswith("evil.pt: has the task ")
+    assert refusal(args=Namespace(arch="transformer", task=given)).startswith("evil.pt: has the task ")
 
 
 @pytest.mark.parametrize("contents", [

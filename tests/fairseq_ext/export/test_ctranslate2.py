@@ -21,6 +21,7 @@ from fairseq_ext.export.job import ExportJob
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, package, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 from tests.fairseq_ext.test_checkpoints import bilingual_state, save
 
 
@@ -229,7 +230,7 @@ def test_a_repetition_skips_it_and_options_do_it_again(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"norm_placement": "swap-pre"}, "--norm-placement swap-pre (Swap-PreNorm)"),
+        *OTHER_PLACEMENTS,
         ({"drop_residual_layers": "1"}, "no residual connection (--drop-residual-layers)"),
         ({"arch": "interlingua_transformer"}, "its encoder is a InterlinguaEncoder"),
         ({"target_embedding_layers": 1}, "--target-embedding-layers"),
@@ -316,7 +317,7 @@ def test_hypotheses_of_another_search_are_found(data, tmp_path):
         (["--to", "ctranslate2"], "--data: is missing; expected the binarized folder"),
         (
             ["--to", "ctranslate2", "--pretokenized", "--data", "{data}"],
-            "--pretokenized: of sentence encoders",
+            "--pretokenized: needs a sentence encoder",
         ),
         (
             ["--to", "ctranslate2", "--precision", "int4", "--data", "{data}"],

@@ -17,6 +17,7 @@ from fairseq_ext.inference import load_for_inference
 from tests import hanging
 from tests.eval.translation.packages import fairseq_ext, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 from tests.fairseq_ext.test_checkpoints import save
 
 GENERATE = """
@@ -97,7 +98,7 @@ def test_it_is_read_by_our_commands_too(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"norm_placement": "swap-pre"}, "--norm-placement swap-pre"),
+        *OTHER_PLACEMENTS,
         ({"drop_residual_layers": "1"}, "--drop-residual-layers"),
         ({"norm_placement": "pre", "no_encoder_final_norm": True}, "--no-encoder-final-norm"),
         ({"tags": "s-enc-t-enc"}, "fairseq has no --language-tags s-enc-t-enc"),

@@ -14,11 +14,12 @@ from embeddings.encoders.options import EncoderOptions
 from fairseq_ext.commands.export import export
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
 from tests.fairseq_ext.export.test_sentence_transformers import ENCODERS, job
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 from tests.our_commands import run_command
 
 LINES = [*LANGUAGES["de"], "", *LANGUAGES["el"], *HARD]
 MORE = {  # that sentence-transformers has no modules for
-    "swap-pre": {"norm_placement": "swap-pre"},
+    **{reason: options for options, reason in OTHER_PLACEMENTS},
     "without a residual connection": {"drop_residual_layers": "1"},
     "no final norm": {"norm_placement": "pre", "no_encoder_final_norm": True},
     "sum": {"pooling": "sum"},
@@ -88,7 +89,7 @@ def test_what_is_refused(data, tmp_path, capsys):
     words = f"fairseq_ext export {checkpoint} {tmp_path}/out --data {data} --precision int8"
     assert run_command([*words.split(), "--to", "sentence-transformers"]) == 2
     assert (
-        "--precision int8: of --to onnx and --to ctranslate2; --to sentence-transformers has"
+        "--precision int8: needs --to onnx and --to ctranslate2; --to sentence-transformers has"
         in capsys.readouterr().err
     )
     export(job(checkpoint, data, tmp_path, to="onnx"), tmp_path)

@@ -21,6 +21,7 @@ from fairseq_ext.export import transformers_model
 from fairseq_ext.export.transformers_model import through_a_norm
 from tests.embeddings.encoders.folders import tokenizer
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.our_commands import run_command
 
@@ -148,7 +149,7 @@ def test_vocabularies_of_transformers_keep_their_ids(tmp_path, capsys, options):
 
 
 REFUSED = {
-    "--norm-placement swap-pre": {"norm_placement": "swap-pre"},
+    **{reason: options for options, reason in OTHER_PLACEMENTS},
     "--drop-residual-layers 2": {"drop_residual_layers": "2"},
     "--no-encoder-final-norm": {"norm_placement": "pre", "no_encoder_final_norm": True},
     "--pooling sum": {"pooling": "sum"},

@@ -12,6 +12,7 @@ from eval.translation.search_options import SearchOptions
 from fairseq_ext.inference import load_for_inference
 from tests.eval.translation.packages import fairseq_ext, write_checkpoint
 from tests.fairseq_ext.export.translation_models import write_data, write_model
+from tests.fairseq_ext.models import OTHER_PLACEMENTS
 
 SHARED = {"share_all_embeddings": True}
 LEARNED = {"encoder_learned_pos": True, "decoder_learned_pos": True, "layernorm_embedding": True}
@@ -70,22 +71,22 @@ def test_the_readme_s_code_translates(data, tmp_path):
     assert [token for token in found[0].tolist()[2:] if token != 2] == expected[:11]
 
 
-def test_the_readme_s_code_ends_where_the_positions_do(data, tmp_path):
+def test_the_readme_s_code_ends_where_the_positions_do(data, tmp_path, monkeypatch):
     checkpoint = write_model(tmp_path / "model.pt", data, **SHARED, **LEARNED, max_target_positions=60)
     assert export(checkpoint, data, tmp_path / "out", "--check-lines", "1") == 0
     code = (tmp_path / "out/README.md").read_text().split("```python\n")[1].split("```")[0]
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
     model.final_logits_bias[0, 2] = -1e4  # never `</s>`
     model.save_pretrained(tmp_path / "out")
-    found = {}
-    exec(code.replace("PATH OF THIS FOLDER", str(tmp_path / "out")), found)
+    monkeypatch.chdir(tmp_path / "out")
+    exec(code, found := {})
     assert found["found"].shape[1] == 60
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({**SHARED, "norm_placement": "swap-pre"}, "--norm-placement swap-pre"),
+        *(({**SHARED, **options}, reason) for options, reason in OTHER_PLACEMENTS),
         ({**SHARED, "norm_placement": "pre", "no_encoder_final_norm": True}, "--no-encoder-final-norm"),
         ({**SHARED, "norm_placement": "pre", "no_decoder_final_norm": True}, "--no-decoder-final-norm"),
         ({**SHARED, "encoder_learned_pos": True}, "no stock model has its norms and positions"),

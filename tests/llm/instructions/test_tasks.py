@@ -265,10 +265,47 @@ def test_hints_are_at_most_five_aligned_pairs_in_the_order_of_the_sentence(many)
             continue
         hints = re.findall(r"^- \((.+), (.+)\),$", instruction.input, re.MULTILINE)
         counts.add(len(hints))
-        assert len(hints) == min(5, len(pair.phrases))
+        assert len(hints) == min(5, len(set(pair.phrases)))
         remaining = iter(pair.phrases)
         assert all((source, target) in remaining for target, source in hints)  # a subsequence
     assert counts == {1, 2, 3, 4, 5}
+
+
+def test_the_wrong_phrase_of_a_revision_is_of_another_sentence():
+    """It is as long as the right one, and not in the sentence, where it would be twice."""
+    source = side("German", "Der Hund schläft", ["Der Hund", "schläft"])
+    target = side("English", "The dog sleeps", ["The dog", "sleeps"])
+    elsewhere = {1: ["dog", "Sleeps", "runs"], 2: ["the dog", "a cat"], 3: ["in the house"]}
+    pair = SentencePair(source, target, elsewhere)
+    seen = set()
+    for seed in range(40):
+        question, answer = made("revise", pair, random.Random(seed))
+        wrong, right = re.fullmatch(r'The .+ word is "(.+)"\. It should be "(.+)"\.', answer).groups()
+        assert f"English: {target.text.replace(right, wrong)}" in question
+        seen.add((wrong, right))
+    assert seen == {("a cat", "The dog"), ("runs", "sleeps")}
+
+
+def test_without_a_phrase_of_another_sentence_the_error_is_one_of_the_same(many):
+    """Of another length, or in this sentence already."""
+    pair = from_german()
+    alike = SentencePair(pair.source, pair.target, {9: ["one two three"], 1: ["sleeps", "Sleeps"]})
+    for seed in range(5):
+        expected = made("revise", pair, random.Random(seed))
+        if "sleeps" not in expected.output:
+            assert (
+                made("revise", SentencePair(pair.source, pair.target, {9: ["x"]}), random.Random(seed))
+                == expected
+            )
+    assert made("revise", alike, random.Random(1)) is not None
+
+
+def test_hints_are_different():
+    """A pair of phrases that occurs twice is one hint."""
+    source = side("German", "Haus und Hof", ["Haus", "Haus", "Hof"])
+    pair = SentencePair(source, side("English", "house and yard", ["house", "house", "yard"]))
+    hints = re.findall(r"^- \((.+), (.+)\),$", made("hint", pair, random.Random(1)).input, re.MULTILINE)
+    assert hints == [("house", "Haus"), ("yard", "Hof")]
 
 
 def test_revisions_differ_in_one_phrase_which_the_answer_puts_back(many):

@@ -1,11 +1,12 @@
-"""The table of on-target quality and of the cost of decoding, and how decoded systems are called."""
+"""On-target quality and the cost of decoding, and how decoded systems are called."""
 
 from dataclasses import asdict
 
 import pytest
 
 from command_line.errors import InputError
-from eval.reporting.sections.on_target import section
+from eval.derived.decoding import on_target
+from eval.measurements import Measurements
 from eval.results.labels import differing_axis
 from eval.results.result_set import ResultSet
 from eval.results.systems import SEARCH_OPTIONS
@@ -28,32 +29,38 @@ def folders(scored, texts):
     ]  # fmt: skip
 
 
-def table_of(folders) -> dict[str, list[str]]:
-    results = ResultSet.load(folders, {"scores": None})
-    (table,) = section(results).exhibits
-    return {row[1].text: [one.text for one in row[2:]] for row in table.rows}
+def numbers_of(folders) -> dict[str, dict[str, float]]:
+    """System -> measure -> number, and of which directions it is."""
+    rows = on_target(Measurements.of(ResultSet.load(folders, ["scores"]).systems, allow_unlike=True)).rows
+    return {
+        name: dict(zip(of.measure, of.value, strict=True)) | {"kind": of.kind.iloc[0]}
+        for name, of in rows.groupby("system")
+    }
 
 
-def test_ways_to_decode_are_columns_of_their_own(folders):
-    rows = table_of(folders)
+def test_ways_to_decode_are_systems_of_their_own(folders):
+    found = numbers_of(folders)
     contrasted = "A, source contrast 0.7 (contrast seed 3), language contrast 0.1"
-    assert set(rows) == {"A", contrasted, "A (pivot en)"}
-    assert rows["A"][-4:] == ["2 of 4", "4.0", "100", "1.00"]
-    assert rows[contrasted][-4:] == ["4 of 4", "1.6", "300", "3.00"]
-    assert rows["A (pivot en)"][-4:] == ["2 of 4", "–", "–", "–"]  # of a version that did not record it
-    assert rows["A"][0] == "zero-shot" and rows["A"][3] == "50.00%"
+    assert set(found) == {"A", contrasted, "A (pivot en)"}
+    cost = ("on_target_lines", "lines", "sentences_per_second", "tokens_per_sentence", "relative_tokens")
+    assert [found["A"][name] for name in cost] == [2, 4, 4.0, 100, 1.0]
+    assert [found[contrasted][name] for name in cost] == [4, 4, 1.6, 300, 3.0]
+    pivot = found["A (pivot en)"]  # translated elsewhere: the cost is not known
+    assert [pivot.get(name) for name in cost] == [2, 4, None, None, None]
+    assert (found["A"]["kind"], found["A"]["off_target"]) == ("zero-shot", 0.5)
 
 
 def test_the_cost_of_other_directions_is_no_ratio(folders, scored, texts):
     """A pivot translates zero-shot directions alone, whose sentences have other lengths."""
     pivot = scored("A", {"de-fr": texts["fr"]}, folder="pivot", pivot="en", decoding={**COST, "sentences": 4})
-    assert table_of([folders[0], pivot])["A (pivot en)"][-2:] == ["200", "–"]
+    found = numbers_of([folders[0], pivot])["A (pivot en)"]
+    assert found["tokens_per_sentence"] == 200 and "relative_tokens" not in found
     plain = scored("A", {"de-fr": texts["fr"]}, folder="zero-shot", decoding={**COST, "sentences": 4})
-    assert table_of([plain, pivot])["A (pivot en)"][-2:] == ["200", "1.00"]
+    assert numbers_of([plain, pivot])["A (pivot en)"]["relative_tokens"] == 1.0
 
 
 def test_they_are_compared_on_the_axis_of_the_search(folders):
-    plain, contrasted = ResultSet.load(folders[:2], {"scores": None}).systems
+    plain, contrasted = ResultSet.load(folders[:2], ["scores"]).systems
     assert differing_axis(plain, contrasted) == "search"
 
 
@@ -62,10 +69,10 @@ def test_searches_under_one_name_are_the_same(scored, texts):
         scored("A", {"de-fr": texts["fr"]}, seed=seed, source_contrast=0.5, contrast_sources=sources)
         for seed, sources in ((1, None), (2, None))
     ]
-    assert len(ResultSet.load(outs, {"scores": None}).systems) == 1
+    assert len(ResultSet.load(outs, ["scores"]).systems) == 1
     outs[1] = scored("A", {"de-fr": texts["fr"]}, seed=2, source_contrast=0.5, no_repeat_ngram=3)
     with pytest.raises(InputError, match="no_repeat_ngram is 3, but"):
-        _ = ResultSet.load(outs, {"scores": None}).systems
+        _ = ResultSet.load(outs, ["scores"]).systems
 
 
 @pytest.mark.parametrize(
@@ -75,7 +82,7 @@ def test_seeds_of_other_beams_and_lengths_are_not_averaged(scored, texts, other)
     outs = [scored("A", {"de-fr": texts["fr"]}, seed=seed, **given) for seed, given in ((1, {}), (2, other))]
     (name,) = other
     with pytest.raises(InputError, match=f"{name} is {other[name]}, but"):
-        _ = ResultSet.load(outs, {"scores": None}).systems
+        _ = ResultSet.load(outs, ["scores"]).systems
 
 
 def test_everything_that_a_search_is_told_is_compared_with_its_default():
@@ -87,5 +94,5 @@ def test_a_told_encoder_is_seen_in_the_tags(scored, texts):
     from eval.results.labels import language_tag
 
     told = scored("A", {"de-fr": texts["fr"]}, system={"target_embedding_layers": 5})
-    (system,) = ResultSet.load([told], {"scores": None}).systems
+    (system,) = ResultSet.load([told], ["scores"]).systems
     assert language_tag(system) == "S-ENC-T-DEC LCS 5"

@@ -1,11 +1,11 @@
-"""Binarized sentences that a training reads otherwise in every epoch: words are replaced by translations
+"""Data augmentation: in every epoch, words of binarized sentences are replaced by translations
 (`fairseq_ext.data.word_substitution`) and split into subwords anew (`data_prep.subword_sampling`).
 """
 
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
@@ -18,52 +18,40 @@ from data_prep.formats.preparation import Preparation
 from data_prep.lexicon import read_dictionaries
 from data_prep.subword_sampling import make_sampler
 from fairseq_ext.data.word_substitution import WordSubstitution
+from fairseq_ext.options import option
 
 SIDES = {"both": (True, True), "source": (True, False), "target": (False, True)}
 MOST_TAGS = 4  # that a sentence is given
 
 
 @dataclass
-class RemadeSentencesConfig:
-    subword_dropout: float = field(
-        default=0.0,
-        metadata={
-            "help": "BPE dropout (Provilkov et al. 2020): probability to leave out a merge; the training set"
-            " is segmented anew in every epoch"
-        },
+class AugmentationConfig:
+    subword_dropout: float = option(
+        "BPE dropout (Provilkov et al. 2020): probability to leave out a merge; the training set"
+        " is segmented anew in every epoch",
+        0.0,
     )
-    subword_alpha: float = field(
-        default=0.0,
-        metadata={
-            "help": "subword regularization (Kudo 2018) by a unigram model of sentencepiece: smoothing alpha"
-            " of the segmentations' probabilities, for example 0.1; 0: none"
-        },
+    subword_alpha: float = option(
+        "subword regularization (Kudo 2018) by a unigram model of sentencepiece: smoothing alpha"
+        " of the segmentations' probabilities, for example 0.1; 0: none",
+        0.0,
     )
-    subword_nbest: int = field(
-        default=-1, metadata={"help": "segmentations that --subword-alpha draws from; -1: all"}
+    subword_nbest: int = option("segmentations that --subword-alpha draws from; -1: all", -1)
+    subword_sides: ChoiceEnum(list(SIDES)) = option("which sentences of a pair are segmented anew", "both")
+    word_substitution: float = option(
+        "random aligned substitution (Lin et al. 2020): probability to replace a word by one of"
+        " its translations in any other language",
+        0.0,
     )
-    subword_sides: ChoiceEnum(list(SIDES)) = field(
-        default="both", metadata={"help": "which sentences of a pair are segmented anew"}
+    word_dictionaries: Optional[str] = option(
+        "folder of A-B.txt with a word and a translation per line (`data_prep lexicon`, MUSE)"
     )
-    word_substitution: float = field(
-        default=0.0,
-        metadata={
-            "help": "random aligned substitution (Lin et al. 2020): probability to replace a word by one of"
-            " its translations in any other language"
-        },
-    )
-    word_dictionaries: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "folder of A-B.txt with a word and a translation per line (`data_prep lexicon`, MUSE)"
-        },
-    )
-    substitution_sides: ChoiceEnum(list(SIDES)) = field(
-        default="source", metadata={"help": "in which sentences of a pair words are replaced"}
+    substitution_sides: ChoiceEnum(list(SIDES)) = option(
+        "in which sentences of a pair words are replaced", "source"
     )
 
 
-def check_options(cfg: RemadeSentencesConfig) -> None:
+def check_options(cfg: AugmentationConfig) -> None:
     """Refuse values that mean nothing.
 
     Raises:
@@ -85,7 +73,7 @@ def check_options(cfg: RemadeSentencesConfig) -> None:
         raise InputError("--word-substitution and --word-dictionaries go together: give both or neither")
 
 
-class RemadeSentences(Sequence):
+class AugmentedSentences(Sequence):
     """Sentences of a binarized file as an epoch has them. What becomes of a sentence depends on seed, epoch,
     file and line alone: not on workers, processes, or where a training was resumed, and a sentence that a
     batch has twice (as target and as mirror) is the same.
@@ -137,14 +125,14 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Remade:
+class Augmentation:
     """How a training reads the sentences of a folder.
 
     Attributes:
         substitution: of words, by language, on the sides that have one; then
         sampler: of segmentations, or None,
         sides: is it for the source's, the target's?
-        dictionary, longest, seed: as in `RemadeSentences`.
+        dictionary, longest, seed: as in `AugmentedSentences`.
     """
 
     substitution: tuple[dict[str, WordSubstitution], dict[str, WordSubstitution]]
@@ -155,7 +143,7 @@ class Remade:
     seed: int
 
     @classmethod
-    def of(cls, task, folder) -> "Remade | None":
+    def of(cls, task, folder) -> "Augmentation | None":
         """That of a task's options; None if sentences are read as they are.
 
         Raises:
@@ -170,12 +158,12 @@ class Remade:
                 "--subword-dropout, --subword-alpha, --word-substitution: word alignments are of the subwords"
                 " as binarized; leave out the losses that read them"
             )
-        known = set(task.dictionary.symbols[: task.base_vocabulary_size])
+        vocabulary = set(task.dictionary.symbols[: task.base_vocabulary_size])
         preparation, sampler = Preparation.load(folder), None
         if cfg.subword_dropout or cfg.subword_alpha:
             options = cfg.subword_dropout, cfg.subword_alpha, cfg.subword_nbest
-            sampler = make_sampler(preparation, known, *options)
-        substitution = _substitutions(cfg, preparation, task.tags.languages, known)
+            sampler = make_sampler(preparation, vocabulary, *options)
+        substitution = _substitutions(cfg, preparation, task.tags.languages, vocabulary)
         longest = min(cfg.max_source_positions, cfg.max_target_positions) - MOST_TAGS
         sides = (substitution if given else {} for given in SIDES[str(cfg.substitution_sides)])
         return cls(tuple(sides), sampler, SIDES[str(cfg.subword_sides)], task.dictionary, longest, cfg.seed)
@@ -202,16 +190,18 @@ class Remade:
         if not draws:
             return sentences
         name = f"{split}.{'-'.join(sorted(direction))}.{language}"
-        return RemadeSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
+        return AugmentedSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
 
 
-def _substitutions(cfg, preparation, languages: list[str], known: set[str]) -> dict[str, WordSubstitution]:
+def _substitutions(
+    cfg, preparation, languages: list[str], vocabulary: set[str]
+) -> dict[str, WordSubstitution]:
     """Of every language that has a dictionary; none without the option."""
     if not cfg.word_substitution:
         return {}
     return {
         language: WordSubstitution(
-            cfg.word_substitution, words, preparation.subwords, preparation.subword["type"], known
+            cfg.word_substitution, words, preparation.subwords, preparation.subword["type"], vocabulary
         )
         for language, words in read_dictionaries(cfg.word_dictionaries, languages).items()
     }

@@ -1,5 +1,6 @@
-"""Print the option of fairseq-train for the fastest precision that this machine's devices have in hardware.
+"""Run a training with the options that only the machine that trains knows: precision, rank, place to meet.
 
+The words after -- are the command. The precision is the fastest that the devices have in hardware.
 GPUs: bfloat16 from compute capability 8.0 (A100), float16 with loss scaling from 7.0 (V100), else float32.
 Processors: bfloat16 where products in it are faster than in float32: with AMX, and with AVX512-BF16 of AMD,
 else float32. Intel's AVX512-BF16 without AMX (virtual machines hide AMX) multiplies more slowly in bfloat16
@@ -8,27 +9,61 @@ than in float32. Flags decide, and no measurement, so that all seeds of a system
 folder: fairseq's optimizers of float16 and of other precisions do not read each other.
 """
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.option_classes import option, positional, switch
 from command_line.outputs import atomic_path
+from command_line.processes import run_program
+from fairseq_ext.launching import OPTIONS, WORD
 from fairseq_ext.processor import processor_flags
 
-OPTIONS = {"bf16": "--autocast-bf16", "fp16": "--fp16", "float32": ""}
 NOTE = "precision.txt"
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--cpu", action="store_true", help="of the processor, not of the GPUs")
-    parser.add_argument(
-        "--output", type=options.output_folder, help="folder of the training, where its precision is noted"
+@dataclass(frozen=True, kw_only=True)
+class OnDevice:
+    """A command, and what it is told about the machine."""
+
+    precision: Path | None = option(
+        "folder of the training: add the option of its precision, which is noted there",
+        type=options.output_folder,
+        metavar="FOLDER",
     )
+    cpu: bool = switch("the precision of the processor, not of the GPUs")
+    rank: bool = switch("add the number of this process, from torchrun")
+    rendezvous: list[int] | None = option(
+        "port, and GPUs of a node: add the first node of this step of Slurm, and the number of this node's"
+        " first GPU",
+        nargs=2,
+        type=options.positive,
+        metavar=("PORT", "GPUS"),
+    )
+    words: list[str] = positional("of the command, after --", nargs="+", type=WORD, metavar="WORD")
 
 
-def main(args) -> None:
-    name = fastest(args.cpu) if args.output is None else noted(args.output, args.cpu)
-    print(OPTIONS[name])
+def main(job: OnDevice) -> None:
+    words = list(job.words)
+    if job.precision is not None and (precision := OPTIONS[noted(job.precision, job.cpu)]):
+        words.append(precision)
+    if job.rank:
+        words += ["--distributed-rank", os.environ["RANK"]]
+    if job.rendezvous is not None:
+        port, gpus = job.rendezvous
+        words += ["--distributed-init-method", f"tcp://{_first_node()}:{port}"]
+        words += ["--distributed-rank", str(int(os.environ["SLURM_PROCID"]) * gpus)]
+    os.execvp(words[0], words)
+
+
+def _first_node() -> str:
+    """The first node of this step of Slurm."""
+    nodes = os.environ.get("SLURM_STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
+    names = run_program(["scontrol", "show", "hostnames", nodes], stdout=PIPE, text=True)
+    return names.stdout.split()[0]
 
 
 def noted(training: Path, on_cpu: bool) -> str:
@@ -78,8 +113,8 @@ def fastest(on_cpu: bool) -> str:
 
 
 def of_processor() -> str:
-    known = processor_flags()
-    return "bf16" if "amx_bf16" in known or {"avx512_bf16", "AuthenticAMD"} <= known else "float32"
+    flags = processor_flags()
+    return "bf16" if "amx_bf16" in flags or {"avx512_bf16", "AuthenticAMD"} <= flags else "float32"
 
 
 def of_gpus() -> str:

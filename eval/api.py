@@ -1,0 +1,84 @@
+"""What the commands do, from Python: a few names for notebooks and scripts (docs/python.md).
+
+from eval.api import load_model, load_translator, probe, read_rows
+"""
+
+import importlib
+from pathlib import Path
+
+import pandas as pd
+
+from command_line.dispatch import call_step
+from command_line.errors import InputError
+from command_line.records import field
+from eval.measurements import table_of
+from eval.probes import COMMANDS
+from eval.probes.readers import LineStates, Reader, load_reader
+from eval.results.files import read_result
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.loading import load_translator
+from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.translator import Candidate, Translator, TranslatorOptions
+
+__all__ = [
+    "Candidate",
+    "InputError",
+    "LineStates",
+    "Reader",
+    "Translator",
+    "TranslatorOptions",
+    "load_model",
+    "load_translator",
+    "probe",
+    "read_rows",
+]
+
+
+def load_model(folder, options: TranslatorOptions | None = None) -> Reader:
+    """A model whose states can be read: `model.states(lines, "de", "fr")`.
+
+    Args:
+        folder: of `fairseq_ext package`, or of an encoder-decoder, an encoder or a causal model of
+            `transformers`.
+        options: how a model that translates does it, and `decoding.cpu`.
+
+    Raises:
+        InputError: it is neither, or the model cannot be loaded.
+    """
+    folder = Path(folder)
+    model = TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
+    return load_reader(model, options or TranslatorOptions())
+
+
+def probe(name: str, *options, output) -> pd.DataFrame:
+    """Run `python -m eval probe NAME OPTIONS --output OUTPUT` in this process.
+
+    Args:
+        options: as on the command line, such as "states/pre", "--split", "test".
+
+    Returns:
+        The rows of the result, as of `read_rows`.
+
+    Raises:
+        InputError: what the command would say.
+    """
+    if name not in COMMANDS or name == "states":
+        known = ", ".join(known for known in COMMANDS if known != "states")
+        raise InputError(f"probe {name!r}: expected one of {known}")
+    module = importlib.import_module(COMMANDS[name][0])
+    call_step(f"python -m eval probe {name}", module, [*map(str, options), "--output", str(output)])
+    return read_rows(Path(output) / f"{name}.json")
+
+
+def read_rows(result) -> pd.DataFrame:
+    """The numbers of a result file, such as `probes/llr/llr.json` or `scores.json`.
+
+    Returns:
+        A row per number; the columns are those of `command_line.measurements`.
+
+    Raises:
+        InputError: there is no such file, or the rows beside it are others than it was written with.
+    """
+    result = Path(result)
+    record = read_result(result)
+    return table_of(result.with_suffix(".csv"), field(record, "rows_sha256", str, result))

@@ -1,0 +1,145 @@
+"""Hidden states of every layer of a model: of fairseq, or an encoder-decoder, an encoder or a causal model of
+`transformers`.
+
+Layers are named as in `eval.probes.store`. The library transformers gives the last layer behind the
+final norm alone; the states before it are taken from the layer itself.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from command_line.errors import InputError
+from eval.probes.forward_states import forced_states, layers_of
+from eval.probes.store import layer_names
+
+OPTION = "--checkpoint"
+
+
+class Tokens(NamedTuple):
+    """What the two sides of a model are given for a line, in token ids.
+
+    Attributes:
+        encoder: of the encoder (or the only stack of layers), with all tags and `</s>`.
+        decoder: `</s>` (or what else begins the output), tag, w1 … wn; empty for a model without a decoder.
+        announced: what the encoder is told behind the line, without states.
+    """
+
+    encoder: Sequence[int]
+    decoder: Sequence[int] = ()
+    announced: Sequence[int] = ()
+
+
+class CheckpointStates:
+    """A translation model of fairseq that shows its states, as `HiddenStates` does.
+
+    Args:
+        pad: the token of padding.
+        path: where the model is from, for errors.
+
+    Attributes:
+        layers: names per side.
+    """
+
+    def __init__(self, model: nn.Module, pad: int, path: Path):
+        self.model, self.pad = model, pad
+        self.layers = layers_of(model, path)
+
+    def __call__(self, rows: Sequence[Tokens]) -> dict[str, Tensor]:
+        device = next(self.model.parameters()).device
+        encoder = [torch.tensor([*row.encoder, *row.announced], device=device) for row in rows]
+        decoder = [torch.tensor(row.decoder, device=device) for row in rows]
+        ids, previous = (pad_sequence(side, True, self.pad) for side in (encoder, decoder))
+        lengths = torch.tensor([len(row) for row in encoder], device=device)
+        states = forced_states(self.model, ids, lengths, previous)
+        return {side: torch.stack(layers).float() for side, layers in states.items()}
+
+
+TRIAL = Tokens([3, 4, 5], [3, 4, 5])  # whose states are not all 0, as those of padding may be
+
+
+class HiddenStates:
+    """A model of `transformers` that shows its states.
+
+    Args:
+        model: of `transformers`, on its device, in evaluation mode.
+        folder: where it is from, for errors.
+        begin: the token that begins what the decoder reads; None for models without a decoder.
+
+    Attributes:
+        layers: names per side, as of `layer_names`; without a decoder its side has none.
+
+    Raises:
+        InputError: a side is not made of a list of layers.
+    """
+
+    def __init__(self, model: nn.Module, folder: Path, begin: int | None = None):
+        self.model, self.folder, self.begin = model, folder, begin
+        sides = {"encoder": model}
+        if begin is not None:
+            sides = {"encoder": model.get_encoder(), "decoder": model.get_decoder()}
+        self._before_norm: dict[str, Tensor] = {}  # of the last pass
+        hidden = self._pass([TRIAL])
+        for side, network in sides.items():
+            self._last_layer(network, len(hidden[side]) - 1).register_forward_hook(self._keep(side))
+        hidden = self._pass([TRIAL])
+        counts = [len(hidden[side]) - 1 if side in hidden else 0 for side in ("encoder", "decoder")]
+        self._has_norm = {
+            side: not torch.equal(states[-1], self._before_norm[side]) for side, states in hidden.items()
+        }
+        self.layers = layer_names(*counts, self._has_norm["encoder"], self._has_norm.get("decoder", False))
+        if "decoder" not in hidden:
+            self.layers["decoder"] = []
+
+    def __call__(self, rows: Sequence[Tokens]) -> dict[str, Tensor]:
+        """States of a batch, per side layers x B x T x C, float32, in the order of `layers`.
+
+        Args:
+            rows: what each line is read as. The first token of the decoder, whatever it is, stands for the
+                model's own.
+        """
+        hidden = self._pass(rows)
+        states = {}
+        for side, layers in hidden.items():
+            norm = [layers[-1]] if self._has_norm[side] else []
+            states[side] = torch.stack([*layers[:-1], self._before_norm[side], *norm]).float()
+        return states
+
+    @torch.inference_mode()
+    def _pass(self, rows: Sequence[Tokens]) -> dict[str, tuple]:
+        """Side -> what the library calls hidden states."""
+        ids, mask = self._padded([row.encoder for row in rows])
+        if self.begin is None:
+            output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            return {"encoder": output.hidden_states}
+        # Attention is causal: padding behind a row changes nothing.
+        decoder_ids, _ = self._padded([[self.begin, *row.decoder[1:]] for row in rows])
+        output = self.model(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids, output_hidden_states=True,
+            use_cache=False,
+        )  # fmt: skip
+        return {"encoder": output.encoder_hidden_states, "decoder": output.decoder_hidden_states}
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        tensors = [torch.tensor(row, device=self.model.device) for row in rows]
+        ids = pad_sequence(tensors, batch_first=True)
+        return ids, pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True)
+
+    def _last_layer(self, network: nn.Module, layers: int) -> nn.Module:
+        for module in network.modules():
+            if isinstance(module, nn.ModuleList) and len(module) == layers:
+                return module[-1]
+        raise InputError(
+            f"{OPTION} {self.folder}: found a {type(network).__name__}, which is not made of a list of"
+            f" {layers} layers; expected a Transformer"
+        )
+
+    def _keep(self, side: str):
+        def keep(module, inputs, output) -> None:
+            self._before_norm[side] = output[0] if isinstance(output, tuple) else output
+
+        return keep

@@ -1,0 +1,262 @@
+"""What a model reads of a line, in token ids, and its states: folders of `fairseq_ext package` and of
+`transformers`.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from command_line.errors import InputError
+from data_prep.formats.directions import Direction
+from data_prep.model_folders.loading import (
+    check_complete,
+    check_ids,
+    load_configuration,
+    load_model,
+    load_tokenizer,
+)
+from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.store import NO_TOKEN, SIDES
+from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.transformers_model import OPTION, TransformersModel
+from eval.translation.translator import TranslatorOptions
+from fairseq_ext.data.multilingual_dataset import DirectionData
+
+KIND = "models of transformers"
+
+
+class LineStates(NamedTuple):
+    """The states of a line.
+
+    Attributes:
+        source, target: its languages; of a model without a decoder there is no target.
+        encoder, decoder: layer -> states, T x C, float32.
+        encoder_tokens, decoder_tokens: what stands at the T places, as the model writes it.
+    """
+
+    source: str
+    target: str | None
+    encoder: dict[str, np.ndarray]
+    encoder_tokens: list[str]
+    decoder: dict[str, np.ndarray]
+    decoder_tokens: list[str]
+
+
+class Reader(ABC):
+    """A loaded model.
+
+    Attributes:
+        hidden: its states.
+        tags: token ids that are no words: of languages, and others that mark a line.
+        eos: the token that ends what the encoder reads and that begins what the decoder reads; `NO_TOKEN`
+            where nothing ends a line.
+        has_decoder: are there states of a decoder?
+    """
+
+    hidden: HiddenStates | CheckpointStates
+    tags: list[int]
+    eos: int
+    has_decoder: bool
+
+    @abstractmethod
+    def tokens(
+        self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
+    ) -> list[Tokens]:
+        """What the model is given for lines that have words.
+
+        Args:
+            references: what the decoder is given; None: its own output.
+        """
+
+    @abstractmethod
+    def names(self, ids: Sequence[int]) -> list[str]:
+        """Tokens as they are written."""
+
+    def states(
+        self,
+        lines: Sequence[str],
+        source: str,
+        target: str | None = None,
+        references: Sequence[str] | None = None,
+        max_tokens: int = 4096,
+    ) -> list[LineStates]:
+        """The states of lines, in their order.
+
+        Args:
+            target: language that a model that translates is asked for.
+            references: what the decoder is given; None: its own output.
+            max_tokens: of a batch.
+
+        Raises:
+            InputError: a line has no words; there are other references than lines; no target where one is
+                needed; a language that the model does not know.
+        """
+        if self.has_decoder and target is None:
+            raise InputError("states: the model translates; expected a target language")
+        if references is not None and len(references) != len(lines):
+            raise InputError(f"states: {len(references)} references for {len(lines)} lines")
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                raise InputError(f"states: line {number} has no words; leave it out")
+        target = target if self.has_decoder else None
+        rows = self.tokens(lines, (source, target), references)
+        found: dict[int, LineStates] = {}
+        for batch in self.batches(rows, max_tokens):
+            states = self.hidden([rows[number] for number in batch])
+            for place, number in enumerate(batch):
+                sides = []
+                for side in SIDES:
+                    ids = getattr(rows[number], side)
+                    by_layer = {
+                        name: states[side][layer, place, : len(ids)].cpu().numpy()
+                        for layer, name in enumerate(self.hidden.layers[side])
+                    }
+                    sides += [by_layer, self.names(ids)]
+                found[number] = LineStates(source, target, *sides)
+        return [found[number] for number in range(len(rows))]
+
+    def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
+        """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
+        lengths = [max(len(row.encoder), len(row.decoder)) for row in rows]
+        batch: list[int] = []
+        for number in sorted(range(len(rows)), key=lambda number: -lengths[number]):
+            if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
+                yield batch
+                batch = []
+            batch.append(number)
+        if batch:
+            yield batch
+
+
+class TranslationReader(Reader):
+    """An encoder-decoder, which translates."""
+
+    def __init__(self, model: TransformersModel, options: TranslatorOptions):
+        self.translator = model.translator(options)
+        self.hidden = HiddenStates(self.translator.network, model.checkpoint, self.translator.first_token)
+        self.tags, self.eos = (
+            sorted(self.translator.languages.tag_ids),
+            self.translator.tokenizer.eos_token_id,
+        )
+        self.has_decoder = True
+
+    def tokens(
+        self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
+    ) -> list[Tokens]:
+        self.translator.check(*direction)
+        sentences = [self.translator.sentences(line, direction, f"{line:.40}")[0] for line in lines]
+        if references is None:
+            outputs = self.translator.outputs(sentences)
+        else:
+            outputs = [self.translator.reference_ids(line, direction) for line in references]
+        begin = self.translator.begin(direction)
+        return [
+            Tokens(self.translator.row(sentence), [*begin, *output])
+            for sentence, output in zip(sentences, outputs, strict=True)
+        ]
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        return self.translator.tokenizer.convert_ids_to_tokens(list(ids))
+
+
+class CheckpointReader(Reader):
+    """A translation model of fairseq, ours or stock."""
+
+    has_decoder = True
+
+    def __init__(self, model: EvaluatedModel, options: TranslatorOptions):
+        from eval.translation.decoding import build_decoder
+
+        self.translator = model.translator(options)
+        loaded, task = self.translator.loaded, self.translator.loaded.task
+        self._decoder = build_decoder(loaded, options.decoding, keep_tags=True)
+        self.dictionary, self.tags = task.dictionary, sorted(task.tags.all_ids())
+        self.eos = self.dictionary.eos()
+        self.hidden = CheckpointStates(loaded.model, self.dictionary.pad(), model.checkpoint)
+
+    def tokens(
+        self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
+    ) -> list[Tokens]:
+        self.translator.check(*direction)
+        sentences = [self.translator.sentences(line, direction, f"{line:.40}")[0] for line in lines]
+        sources = self.translator.sources(direction, sentences)
+        if references is None:
+            outputs = self._outputs(sources)
+        else:
+            outputs = [self.translator.ids(line, direction[1]) for line in references]
+        start = self.eos if sources.decoder_start is None else sources.decoder_start
+        begin = [start, *sources.target_tags]
+        announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
+        return [
+            Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
+            for number, output in enumerate(outputs)
+        ]
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        return [self.dictionary[number] for number in ids]
+
+    def _outputs(self, sources: DirectionData) -> list[list[int]]:
+        """The best translation of every sentence, without forced tag and `</s>`."""
+        outputs: dict[int, list[int]] = {}
+        for numbers, found in self._decoder.translate([sources]):
+            outputs.update(zip(numbers, found, strict=True))
+        return [outputs[number] for number in range(len(sources))]
+
+
+class TextReader(Reader):
+    """An encoder or a causal model, which reads a line as it is, without a prompt."""
+
+    has_decoder = False
+
+    def __init__(self, model: TransformersModel, options: TranslatorOptions):
+        from fairseq_ext.checkpoints.finite import check_weights
+        from fairseq_ext.models.pretrained_weights import longest_of
+
+        folder = model.checkpoint
+        self.tokenizer = load_tokenizer(folder, OPTION, KIND)
+        network, notes = load_model(folder, OPTION, KIND, dtype="float32")
+        check_complete(folder, notes["missing_keys"], with_pooler=False, option=OPTION)
+        check_ids(self.tokenizer, network, folder, OPTION)
+        check_weights(network, f"{OPTION} {folder}")
+        cpu = options.decoding.cpu or not torch.cuda.is_available()
+        self.hidden = HiddenStates(network.eval().to("cpu" if cpu else "cuda"), folder)
+        self.longest = min(self.tokenizer.model_max_length, longest_of(network))
+        special = set(self.tokenizer.all_special_ids)
+        ending = self.tokenizer("a")["input_ids"][-1]
+        self.eos = ending if ending in special else NO_TOKEN
+        self.tags = sorted(special - {self.eos, self.tokenizer.unk_token_id})
+
+    def tokens(
+        self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
+    ) -> list[Tokens]:
+        limit = {"truncation": True, "max_length": self.longest}
+        rows = self.tokenizer(list(lines), **limit)["input_ids"]
+        for line, row in zip(lines, rows, strict=True):
+            if not row:
+                raise InputError(f"no tokens for the line {line!r:.60}; leave it out of the data")
+        return [Tokens(row, []) for row in rows]
+
+    def names(self, ids: Sequence[int]) -> list[str]:
+        return self.tokenizer.convert_ids_to_tokens(list(ids))
+
+
+@functools.cache
+def is_encoder_decoder(folder: Path) -> bool:
+    return load_configuration(folder, OPTION, KIND).is_encoder_decoder
+
+
+def load_reader(model: TransformersModel | EvaluatedModel, options: TranslatorOptions) -> Reader:
+    """The model in a folder.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if isinstance(model, EvaluatedModel):
+        return CheckpointReader(model, options)
+    kind = TranslationReader if is_encoder_decoder(model.checkpoint) else TextReader
+    return kind(model, options)

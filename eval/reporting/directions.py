@@ -1,0 +1,195 @@
+"""The views of numbers by direction: tables, dots, colours, and what is most frequent in each."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from eval.measurements import Measurements
+from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
+from eval.reporting.plots import dots, heatmap
+from eval.results.labels import column_titles, direction_order
+from eval.results.systems import UNKNOWN
+
+KINDS = ("zero-shot", "supervised")
+MOST_COLUMNS = 8  # systems that a table has beside each other
+
+
+def in_order(measured: Measurements) -> list[tuple[str, str]]:
+    """(kind, direction) of all directions or pairs of languages, zero-shot ones first."""
+    return [
+        (kind, direction)
+        for kind in KINDS
+        for direction in direction_order(kind, measured.where(kind=kind).values("direction"))
+    ]
+
+
+def _rules(places: Iterable[tuple[str, str]]) -> list[int]:
+    """Where the supervised directions begin, if there are zero-shot ones before."""
+    kinds = [kind for kind, _ in places]
+    zero_shot = kinds.count(KINDS[0])
+    return [zero_shot] if 0 < zero_shot < len(kinds) else []
+
+
+def direction_table(
+    measured: Measurements,
+    dataset: str,
+    name: str,
+    measure: str,
+    caption: str,
+    digits: int = 1,
+    scale: float = 1.0,
+    folded: bool = False,
+) -> list[Table]:
+    """Directions by systems, and the averages over directions. Systems that differ in the placement of
+    normalization only stand beside each other; of many systems there are several tables.
+
+    Args:
+        caption: without the dataset.
+        digits, scale: as for `table`.
+    """
+    measured = measured.where(measure=measure)
+    means = measured.means(measure, ("direction",), scale=scale)
+    averages = measured.means(measure, scale=scale)
+    directions = [direction for _, direction in in_order(measured)]
+    titles = column_titles(measured.systems)
+    groups = list(dict.fromkeys(group for group, _ in titles.values()))
+    in_groups = sorted(measured.systems, key=lambda one: groups.index(titles[one.name][0]))
+    tables = []
+    for start in range(0, len(in_groups), MOST_COLUMNS):
+        systems = in_groups[start : start + MOST_COLUMNS]
+        rows = [
+            [cell(direction), *(mean_cell(means.get((one.name, direction)), digits) for one in systems)]
+            for direction in directions
+        ]
+        rows.append([cell("Average"), *(mean_cell(averages.get((one.name,)), digits) for one in systems)])
+        part = [] if len(in_groups) <= MOST_COLUMNS else [str(1 + start // MOST_COLUMNS)]
+        tables.append(
+            Table(
+                slug(name, dataset, *part),
+                f"{caption} on {dataset}; mean ± deviation over seeds.",
+                _header([titles[one.name] for one in systems]),
+                rows,
+                frozenset({len(rows) - 1}),
+                rows_behind(measured.where(system=[one.name for one in systems]), [measure]),
+                folded,
+            )
+        )
+    return tables
+
+
+def _header(titles: list[tuple[str, str]]) -> list[list[Cell]]:
+    """Groups of systems above the systems, if any group has a name."""
+    groups = [(group, len(list(members))) for group, members in groupby(group for group, _ in titles)]
+    of_groups = [cell(""), *(cell(group, width=width) for group, width in groups)]
+    systems = cells("Direction", *(title for _, title in titles))
+    return [of_groups, systems] if any(group for group, _ in groups) else [systems]
+
+
+def directions(
+    measured: Measurements,
+    dataset: str,
+    name: str,
+    measure: str,
+    title: str,
+    caption: str,
+    layer: str = "",
+    digits: int = 1,
+    scale: float = 1.0,
+) -> list[Figure]:
+    """Dots of every system per pair of languages or direction, and the averages of each kind in the table.
+
+    Args:
+        title: of the x axis.
+        layer: the one that is shown.
+        digits, scale: as for `table`.
+    """
+    measured = measured.where(measure=measure, layer=layer)
+    if not measured.systems:
+        return []
+    means = measured.means(measure, ("kind", "direction"), scale=scale)
+    of_kinds = measured.means(measure, ("kind",), scale=scale)
+    places, names = in_order(measured), [system.name for system in measured.systems]
+    values = {name: [means.get((name, *place)) for place in places] for name in names}
+    rows = [
+        [*cells(direction, kind), *(mean_cell(of_system[place], digits) for of_system in values.values())]
+        for place, (kind, direction) in enumerate(places)
+    ]
+    for kind in dict.fromkeys(kind for kind, _ in places):
+        rows.append(
+            [*cells("Average", kind), *(mean_cell(of_kinds.get((one, kind)), digits) for one in names)]
+        )
+    text = f"{caption} on {dataset}; mean over seeds, error bars: standard deviation over seeds."
+    rules = _rules(places)
+    text += " Zero-shot directions above the line, supervised ones below it." if rules else ""
+    header = [cells("Direction", "Kind", *names)]
+    data = rows_behind(measured, [measure])
+    table = Table(slug(name, dataset), text, header, rows, frozenset({*rules, len(places)}), data)
+    return [Figure(table.name, text, dots([one for _, one in places], values, title, rules), table)]
+
+
+def direction_heat_map(
+    measured: Measurements,
+    dataset: str,
+    name: str,
+    measure: str,
+    title: str,
+    caption: str,
+    digits: int = 1,
+    shared: Mapping[str, str] = {},
+) -> list[Figure]:
+    """Systems by directions, shares as colours.
+
+    Args:
+        title: of the scale, in percent.
+        caption: without the dataset.
+        shared: measures that are the same for all systems, and what their rows below the systems are called.
+    """
+    measured = measured.where(measure=[measure, *shared])
+    places = in_order(measured)
+    means = measured.means(measure, ("direction",), scale=100)
+    values = {
+        system.name: [means.get((system.name, direction)) for _, direction in places]
+        for system in measured.systems
+    }
+    for one, line in shared.items():
+        of_any = {
+            direction: mean for (_, direction), mean in measured.means(one, ("direction",), scale=100).items()
+        }
+        values[line] = [of_any.get(direction) for _, direction in places]
+    rows = [
+        [cell(direction), *(mean_cell(of_system[place], digits) for of_system in values.values())]
+        for place, (_, direction) in enumerate(places)
+    ]
+    text, rules = f"{caption} on {dataset} in percent, mean over seeds.", _rules(places)
+    text += " Zero-shot directions left of the line, supervised ones right of it." if rules else ""
+    percent = [[value and value.mean for value in of_system] for of_system in values.values()]
+    png = heatmap(list(values), [one for _, one in places], percent, title, rules, "direction", "system")
+    header, data = [cells("Direction", *values)], rows_behind(measured, [measure, *shared])
+    table = Table(slug(name, dataset), text, header, rows, frozenset(rules), data)
+    return [Figure(table.name, text, png, table)]
+
+
+def largest(
+    measured: Measurements, dataset: str, name: str, measure: str, caption: str, most: int = 3
+) -> list[Table]:
+    """Directions by systems: the parts with the largest shares, means over seeds.
+
+    Args:
+        caption: without the dataset.
+        most: parts in a cell.
+    """
+    measured = measured.where(measure=measure)
+    runs = {system.name: len(system.runs) for system in measured.systems}
+    shares = measured.rows.groupby(["system", "direction", "part"]).value.sum()  # a seed may lack a part
+    shown: dict[tuple[str, str], list[str]] = {}
+    for (system, direction, part), share in shares.sort_values(ascending=False, kind="stable").items():
+        parts = shown.setdefault((system, direction), [])
+        if len(parts) < most:
+            parts.append(f"{part} {share / runs[system]:.1%}")
+    places = in_order(measured)
+    rows = [
+        cells(direction, *(", ".join(shown.get((name, direction), [])) or UNKNOWN for name in runs))
+        for _, direction in places
+    ]
+    header, data = [cells("Direction", *runs)], rows_behind(measured, [measure])
+    text = f"{caption} on {dataset}: the {most} most frequent, in % of all lines."
+    return [Table(slug(name, dataset), text, header, rows, frozenset(_rules(places)), data, folded=True)]

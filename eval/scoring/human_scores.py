@@ -1,0 +1,97 @@
+"""Scores of raters by system, and how far raters agree (thesis 4.5.3, Tables 4.8 and 4.9).
+
+Reads the key of `human-sheet` and the CSV that each rater saved. Agreement is Krippendorff's alpha of ordinal
+scores (Krippendorff 2004, 11.3). OUTPUT has human.md and human.csv.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from command_line import options
+from command_line.errors import InputError, at
+from command_line.option_classes import option, output_folder, positional
+from command_line.outputs import write_text
+from eval.scoring.human_sheet import KEY, QUALITIES, SCALE
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanScores:
+    """What raters said of what."""
+
+    ratings: list[Path] = positional(
+        "ratings.csv of every rater", nargs="+", type=options.path, metavar="CSV"
+    )
+    key: Path = option("key.csv of the sheet", required=True)
+    output: Path = output_folder("human.md and human.csv")
+
+
+def main(job: HumanScores) -> None:
+    systems = [row["system"] for row in _rows(job.key, KEY)]
+    scores = {quality: np.full((len(job.ratings), len(systems)), np.nan) for quality in QUALITIES}
+    for rater, path in enumerate(job.ratings):
+        for quality, values in read_ratings(path, len(systems)).items():
+            scores[quality][rater] = values
+    head = ("system", *QUALITIES)
+    rows = [
+        (name, *(f"{_mean(scores[q], systems, name):.2f}" for q in QUALITIES))
+        for name in sorted(set(systems))
+    ]
+    agreement = [f"Krippendorff's alpha of {q}: {alpha(scores[q])}" for q in QUALITIES]
+    lines = [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
+    job.output.mkdir(parents=True, exist_ok=True)
+    write_text(job.output / "human.csv", "".join(",".join(row) + "\n" for row in (head, *rows)))
+    text = "\n".join([*lines, "", *agreement]) + "\n"
+    write_text(job.output / "human.md", text)
+    print(text, end="")
+
+
+def read_ratings(path: Path, items: int) -> dict[str, list[float]]:
+    """Quality -> the score of each item; NaN of an item without score.
+
+    Raises:
+        InputError: an item is missing or twice, or a score is none of the scale.
+    """
+    scores = {quality: [np.nan] * items for quality in QUALITIES}
+    seen = set()
+    for number, row in enumerate(_rows(path, ("item", *QUALITIES)), 2):
+        item = int(row["item"]) if row["item"].isdigit() else 0
+        if not 1 <= item <= items or item in seen:
+            raise InputError(f"{at(path, number)}: item {row['item']!r}; expected 1 to {items}, each once")
+        seen.add(item)
+        for quality in QUALITIES:
+            if row[quality] and row[quality] not in map(str, SCALE):
+                raise InputError(
+                    f"{at(path, number)}: {quality} {row[quality]!r}; expected 1 to 5, or nothing"
+                )
+            scores[quality][item - 1] = float(row[quality] or "nan")
+    return scores
+
+
+def alpha(scores: np.ndarray) -> str:
+    """Krippendorff's alpha of ordinal scores, raters x items; a dash if no item has scores of two raters."""
+    import krippendorff
+
+    pairable = scores[:, (~np.isnan(scores)).sum(axis=0) > 1]
+    if pairable.size == 0 or len(np.unique(pairable[~np.isnan(pairable)])) < 2:
+        return "-"
+    return f"{krippendorff.alpha(reliability_data=scores, level_of_measurement='ordinal'):.3f}"
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """The rows of a CSV file with these columns."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != columns:
+            raise InputError(f"{at(path, 1)}: found {reader.fieldnames}, expected {','.join(columns)}")
+        return list(reader)
+
+
+def _mean(scores: np.ndarray, systems: list[str], name: str) -> float:
+    """Over all raters and items of a system."""
+    chosen = scores[:, [system == name for system in systems]]
+    return float(np.nanmean(chosen)) if not np.isnan(chosen).all() else float("nan")

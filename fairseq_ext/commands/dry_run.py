@@ -1,0 +1,51 @@
+"""Print the commands of a recipe, in which every training is as it is started.
+
+Reads them from standard input as a recipe writes them. A line that begins with # is a note, which is printed
+to standard error.
+"""
+
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+
+from command_line.dispatch import step_parser
+from command_line.option_classes import from_arguments
+from fairseq_ext.commands import run_training
+from fairseq_ext.commands.run_training import TrainingRun
+
+RUN_TRAINING = ("python", "-m", "fairseq_ext", "run-training")
+
+
+def add_arguments(parser) -> None:
+    """There are no options."""
+
+
+def main(args) -> None:
+    for words in commands(sys.stdin):
+        if run := training(words):
+            if idle := run.launch.idle(run.words):
+                _note(f"{run.output}: {idle}")
+            words = run.command
+        print(shlex.join(words), flush=True)
+
+
+def commands(lines: Iterable[str]) -> Iterator[list[str]]:
+    """The words of every command; notes are printed."""
+    for line in lines:
+        if line.startswith("#"):
+            _note(line.removeprefix("#").strip())
+        else:
+            yield shlex.split(line)
+
+
+def training(words: list[str]) -> TrainingRun | None:
+    """The training that a command runs, if it runs one."""
+    if tuple(words[: len(RUN_TRAINING)]) != RUN_TRAINING:
+        return None
+    parser = step_parser(" ".join(RUN_TRAINING), run_training)
+    return from_arguments(TrainingRun, parser.parse_args(words[len(RUN_TRAINING) :], Namespace()))
+
+
+def _note(text: str) -> None:
+    print(f"== {text}", file=sys.stderr, flush=True)

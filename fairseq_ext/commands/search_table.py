@@ -1,0 +1,75 @@
+"""The table of a search over options: the best value in validation of every training, the best one first.
+
+A training is better if its measure of `--best-checkpoint-metric` is, of the checkpoint that is best by it.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.errors import InputError
+from command_line.option_classes import output_folder, positional
+from command_line.options import path
+from command_line.outputs import write_text
+from command_line.records import read_json
+from fairseq_ext.training_record import LOG, RECORD
+
+_UPDATES = re.compile(r"num_updates (\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """The trainings."""
+
+    trainings: list[Path] = positional("their folders", nargs="+", type=path)
+    output: Path = output_folder("search.md and search.tsv")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best validation of a training."""
+
+    name: str
+    measure: str
+    value: float
+    updates: int
+    is_larger_better: bool
+
+
+def main(search: Search) -> None:
+    results = [best_validation(folder) for folder in search.trainings]
+    if len({result.measure for result in results}) > 1:
+        raise InputError("trainings: have different --best-checkpoint-metric; expected the same one")
+    results.sort(key=lambda entry: -entry.value if entry.is_larger_better else entry.value)
+    rows = [(entry.name, f"{entry.value:g}", str(entry.updates)) for entry in results]
+    head = ("training", results[0].measure, "updates")
+    search.output.mkdir(parents=True, exist_ok=True)
+    write_text(search.output / "search.tsv", "".join("\t".join(row) + "\n" for row in (head, *rows)))
+    lines = [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
+    write_text(search.output / "search.md", "\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
+def best_validation(folder: Path) -> Found:
+    """What the log of a training says.
+
+    Raises:
+        InputError: there is no training, or it has not been validated.
+    """
+    log = folder / LOG
+    for file in (folder / RECORD, log):
+        if not file.is_file():
+            raise InputError(f"{file}: no such file; expected the folder of a training of a recipe")
+    given = read_json(folder / RECORD)["options"]
+    measure = given.get("--best-checkpoint-metric", "loss")
+    is_larger_better = "--maximize-best-checkpoint-metric" in given
+    validation = re.compile(rf"\| valid \|.*\| {re.escape(measure)} (-?[\d.]+(?:e[+-]?\d+)?)")
+    values = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        match = validation.search(line)
+        if match and (updates := _UPDATES.search(line)):
+            values.append((float(match[1]), int(updates[1])))
+    if not values:
+        raise InputError(f"{log}: has no validation with {measure}; expected a training that was validated")
+    value, updates = (max if is_larger_better else min)(values, key=lambda pair: pair[0])
+    return Found(folder.name, measure, value, updates, is_larger_better)

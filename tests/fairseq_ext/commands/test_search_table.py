@@ -1,0 +1,52 @@
+"""`search-table`: the trainings of a search, the best in validation first."""
+
+import json
+
+import pytest
+
+from command_line.errors import InputError
+from fairseq_ext.commands.search_table import best_validation
+from tests.our_commands import run_command
+
+LINE = "2026 | INFO | valid | epoch 001 | valid on 'valid' subset | {} | num_updates {} | best_loss 0.5\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Function that writes a training with these validations: what a line says, and its updates."""
+
+    def training(name: str, *validations: tuple[str, int], **options: str):
+        folder = tmp_path / name
+        folder.mkdir()
+        given = {f"--{option.replace('_', '-')}": value for option, value in options.items()}
+        (folder / "training.json").write_text(json.dumps({"options": given}))
+        lines = [LINE.format(*validation) for validation in validations]
+        (folder / "train.log").write_text("".join(["| train_inner | loss 0.1 | num_updates 7\n", *lines]))
+        return folder
+
+    return training
+
+
+def test_the_lowest_loss_comes_first(write, tmp_path):
+    folders = [
+        write("a~lr~1-seed1", ("loss 4.5 | nll_loss 1.1", 10), ("loss 3.25 | nll_loss 9", 20)),
+        write("a~lr~2-seed1", ("loss 2.5e+00 | nll_loss 8", 10), ("loss 7 | nll_loss 8", 20)),
+    ]
+    output = tmp_path / "search"
+    words = ["fairseq_ext", "search-table", *map(str, folders), "--output", str(output)]
+    assert run_command(words) == 0
+    assert (output / "search.tsv").read_text().splitlines() == [
+        "training\tloss\tupdates", "a~lr~2-seed1\t2.5\t10", "a~lr~1-seed1\t3.25\t20",
+    ]  # fmt: skip
+
+
+def test_a_measure_may_be_better_when_it_is_larger(write):
+    own = {"best_checkpoint_metric": "retrieval", "maximize_best_checkpoint_metric": ""}
+    folder = write("a-seed1", ("loss 1 | retrieval 60", 10), ("loss 2 | retrieval 70.5", 20), **own)
+    best = best_validation(folder)
+    assert (best.measure, best.value, best.updates, best.is_larger_better) == ("retrieval", 70.5, 20, True)
+
+
+def test_a_training_without_validation_is_refused(write):
+    with pytest.raises(InputError, match=r"train\.log: has no validation with loss"):
+        best_validation(write("a-seed1"))
