@@ -75,5 +75,10 @@ def _trained(depth: int | None, job: MeasuredLayers) -> str:
     if job.trained != LAST:
         return job.trained
     if depth is None:
-        depth = max(int(layer.partition(":")[0]) for layer in job.layers if layer.partition(":")[0].isdigit())
+        depths = [int(layer.partition(":")[0]) for layer in job.layers if ":" in layer]
+        if not depths:
+            raise InputError(
+                f"{job.encoders[0]}: no such folder, expected that of an encoder of transformers"
+            )
+        depth = max(depths)
     return str(depth)

@@ -43,7 +43,7 @@ class Launch:
     )
     gpus: int = option("GPUs on each node; processes on a processor", 1)
     nodes: int = option("nodes, with slurm", 1)
-    threads: int = option("threads of each process", 1)
+    threads: int = option("threads of each process", 1, type=options.worker_count)
     cpus_per_task: int | None = option("cores on each node, with slurm", type=options.positive)
     precision: str = option(
         "that the command trains in; a training keeps the precision of its first start",

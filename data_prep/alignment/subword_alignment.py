@@ -87,7 +87,7 @@ def write_subword_spans(
             "sentences, expected as many; binarize it again"
         )
     AlignedSpans(writer.path).check(*lengths)
-    return writer.pairs
+    return writer.rows
 
 
 def map_block(subword_type: str, block: Block) -> tuple[list[list[tuple]], np.ndarray]:

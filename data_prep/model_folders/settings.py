@@ -169,6 +169,8 @@ def _check_tokenizer_field(name: str, value, path) -> None:
         check(value, Optional([TOKEN]), path, name)
     elif name.endswith("_token"):
         check(value, AnyOf(bool, Optional(TOKEN)), path, name)  # add_bos_token is true or false
+    elif name == "model_input_names":
+        check(value, [str], path, name)
     elif name in ("padding_side", "truncation_side", *LANGUAGES):
         check(value, Optional(str), path, name)
 

@@ -17,7 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from command_line import options
+from command_line.errors import InputError
 from command_line.option_classes import option
+from data_prep.formats.sentences import bitext_prefixes, sentence_lengths
 from fairseq_ext.commands.dry_run import commands, training
 from fairseq_ext.training_record import parse_options
 
@@ -86,57 +88,56 @@ def _estimate(run, vocabulary: int, plan: Plan) -> Estimate:
     import fairseq_ext.plug_ins  # noqa: F401  # registers tasks, models and criterions
 
     parser = fairseq_options.get_training_parser(default_task="multilingual_nmt")
-    training = fairseq_options.parse_args_and_arch(parser, input_args=run.words[1:])
-    words, updates_per_epoch = _sizes(training, run.data, plan)
-    ends = [training.max_update] if training.max_update else []
+    arguments = fairseq_options.parse_args_and_arch(parser, input_args=run.words[1:])
+    words, updates_per_epoch = _sizes(arguments, run.data, plan)
+    ends = [arguments.max_update] if arguments.max_update else []
     unknown = ""
-    if training.max_epoch and updates_per_epoch is not None:
-        ends.append(training.max_epoch * updates_per_epoch)
+    if arguments.max_epoch and updates_per_epoch is not None:
+        ends.append(arguments.max_epoch * updates_per_epoch)
     if not ends:
         unknown = "no end: give --max-update or --max-epoch"
-        if training.max_epoch:
+        if arguments.max_epoch:
             unknown = f"{run.data}: not prepared yet; run --stages prepare, or set TRAINING_PAIRS"
-    parameters = _parameters(training, run.data, vocabulary)
+    parameters = _parameters(arguments, run.data, vocabulary)
     if parameters is None:
         unknown = unknown or "size of the model unknown: its encoder or its subwords are not there yet"
-    return Estimate(1, parameters, min(ends, default=None), words, training.patience > 0, unknown)
+    return Estimate(1, parameters, min(ends, default=None), words, arguments.patience > 0, unknown)
 
 
-def _sizes(training, data: Path, plan: Plan) -> tuple[float, int | None]:
+def _sizes(arguments, data: Path, plan: Plan) -> tuple[float, int | None]:
     """Words of an update, and updates of an epoch, if the number of pairs of sentences is known."""
-    batches = training.batches_per_update or 1
-    encodes_both = training.task == "sentence_embedding"
+    batches = arguments.batches_per_update or 1
+    encodes_both = arguments.task == "sentence_embedding"
     sides = 2 if encodes_both else 1
-    pairs, words = _counted(data, training.train_subset)
+    pairs, words = _counted(data, arguments.train_subset)
     length = words / pairs if pairs else plan.words_per_sentence
     pairs = pairs or plan.sentence_pairs
-    if pairs is not None and getattr(training, "pair_budget", None):
-        pairs = min(pairs, training.pair_budget)
-    directions = 1 if encodes_both else _directions(training)
-    per_update = batches * (training.batch_size or training.max_tokens / length)
+    if pairs is not None and getattr(arguments, "pair_budget", None):
+        pairs = min(pairs, arguments.pair_budget)
+    directions = 1 if encodes_both else _directions(arguments)
+    per_update = batches * (arguments.batch_size or arguments.max_tokens / length)
     updates = None if pairs is None else max(1, round(pairs * directions / per_update))
     return per_update * length * sides, updates
 
 
-def _directions(training) -> float:
+def _directions(arguments) -> float:
     """How often a training reads each pair of sentences in an epoch."""
-    given = (getattr(training, "lang_pairs", None) or "").split(",")
+    given = (getattr(arguments, "lang_pairs", None) or "").split(",")
     return len(given) / len({frozenset(pair.split("-")) for pair in given})
 
 
 def _counted(data: Path, split: str) -> tuple[int, float]:
     """Pairs of sentences of binarized text, and the mean of their words over both sides; 0 without text."""
-    from fairseq.data.indexed_dataset import MMapIndexedDataset
-
-    sentences = words = 0
-    for path in sorted(data.glob(f"{split}.*-*.*.idx")):
-        index = MMapIndexedDataset.Index(str(path))  # its sizes are memory of it
-        sentences += len(index.sizes)
-        words += int(index.sizes.sum())
+    try:
+        sides = [sentence_lengths(prefix) for prefix in bitext_prefixes(data, split)]
+    except InputError:  # not binarized yet
+        return 0, 0.0
+    sentences = sum(map(len, sides))
+    words = sum(int(lengths.sum()) for lengths in sides) + sentences  # with `</s>`
     return sentences // 2, words / 2
 
 
-def _parameters(training, data: Path, vocabulary: int) -> int | None:
+def _parameters(arguments, data: Path, vocabulary: int) -> int | None:
     """Parameters of the model, which is built without memory; None if its size is unknown.
 
     Args:
@@ -146,28 +147,28 @@ def _parameters(training, data: Path, vocabulary: int) -> int | None:
     from fairseq import tasks
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
-    encoder = getattr(training, "pretrained_encoder", None)
+    encoder = getattr(arguments, "pretrained_encoder", None)
     is_there = any(data.glob("dict.*.txt"))
     if encoder and not Path(encoder).is_dir():
         return None
     if not is_there and not vocabulary:
         return None
-    vars(training).update(dict.fromkeys(vars(training).keys() & _READ))
+    vars(arguments).update(dict.fromkeys(vars(arguments).keys() & _READ))
     with TemporaryDirectory() as folder:
         if not is_there:
-            _write_dictionaries(Path(folder), training, vocabulary)
-            training.data = folder
-        cfg = convert_namespace_to_omegaconf(training)
+            _write_dictionaries(Path(folder), arguments, vocabulary)
+            arguments.data = folder
+        cfg = convert_namespace_to_omegaconf(arguments)
         with torch.device("meta"):
             model = tasks.setup_task(cfg.task).build_model(cfg.model)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _write_dictionaries(folder: Path, training, vocabulary: int) -> None:
+def _write_dictionaries(folder: Path, arguments, vocabulary: int) -> None:
     """A dictionary of so many entries for every language of a training."""
     text = "".join(f"{number} 1\n" for number in range(vocabulary))
-    pairs = getattr(training, "lang_pairs", None) or getattr(training, "pairs", None) or ""
-    tasks = getattr(training, "pretraining_tasks", None) or ""
+    pairs = getattr(arguments, "lang_pairs", None) or getattr(arguments, "pairs", None) or ""
+    tasks = getattr(arguments, "pretraining_tasks", None) or ""
     languages = {language for pair in pairs.split(",") if pair for language in pair.split("-")}
     languages |= {part.partition("=")[0] for part in tasks.split(",") if part}
     for language in languages:

@@ -52,12 +52,13 @@ def strange_and_missing(path):
 
 
 OTHERS = (missing, a_file, below_a_file, dangling, a_loop, too_long, an_empty_folder, strange_and_missing)
-# Words behind `--` are another program's, which finds its inputs itself.
+# Words behind `--` are another program's, which finds its inputs itself. A training that has not begun has no
+# checkpoints.
 INPUTS = [
     (command, number)
     for command, words in WORDS.items()
     for number, word in enumerate(words.partition(" -- ")[0].split())
-    if "{w}" in word
+    if "{w}" in word and command != "fairseq_ext checkpoints"
 ]
 
 
@@ -96,7 +97,8 @@ def test_an_output_that_cannot_be_written(pristine, tmp_path, run, command, numb
         before = files_in(folder)
         found = run([*command.split(), *words])
         assert found.status == 2, wrong
-        assert "--output" in found.line or "OUT:" in found.line, (wrong, found.line)
+        options = ("--output", "OUT:", words[number - 1])
+        assert any(option in found.line for option in options), (wrong, found.line)
         assert files_in(folder) == before, wrong
 
 

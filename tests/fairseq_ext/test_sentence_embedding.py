@@ -325,7 +325,7 @@ def test_a_decoder_and_its_loss_go_together(folder):
     )
     make_model(task)
     assert refused(make_criterion, task, "translation").startswith(
-        "--losses translation: needs a model with a"
+        "--losses translation, the default: needs a model with a"
     )
 
 

@@ -260,12 +260,13 @@ def test_a_name_of_a_type_that_training_lacks_is_missed(tokenizer):
 
 
 def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_path):
-    """Numbers are names; the languages share a word; long sentences are cut to a small encoder's windows."""
+    """Numbers are names; the languages differ in a rare word; long sentences are cut to a small encoder's
+    windows."""
     from embeddings.finetuning.options import Training
     from embeddings.finetuning.training import Learner, tested
 
     draw = np.random.default_rng(5)
-    for language, words in (("en", ("the", "park", "is")), ("de", ("the", "Park", "heute"))):
+    for language, words in (("en", ("the", "park")), ("de", 9 * ("the", "park") + ("heute",))):
         rows = []
         for _ in range(48):
             for _ in range(draw.integers(4, 12)):
@@ -284,4 +285,4 @@ def test_an_encoder_learns_names_in_one_language_and_finds_them_in_another(tmp_p
     Learner(job, train, train).train(tmp_path / "out")
     scores = tested(job, tmp_path / "out/model", test)
     f1 = {language: of_language.values["f1"] for language, of_language in scores.items()}
-    assert f1["en"] > 90 and f1["de"] > 90, f1
+    assert f1["en"] > 90 and f1["de"] > 80, f1

@@ -156,12 +156,12 @@ def test_an_encoder_without_padding_is_trained_and_read_again(folder, tmp_path):
     model, tokenizer = load_model(tmp_path / "out/model", Pairs()), load_tokenizer(tmp_path / "out/model")
     assert one.reader.padding == model.config.pad_token_id == tokenizer.pad_token_id == tokenizer.eos_token_id
     (valid,) = read_files(one.job.what, one.job.valid)
-    found = tested(one.job, tmp_path / "out/model", [valid])
+    (scores,) = tested(one.job, tmp_path / "out/model", [valid]).values()
     classify = pipeline("text-classification", model=str(tmp_path / "out/model"), device=-1, batch_size=4)
     texts = [{"text": pair.first, "text_pair": pair.second} for pair in valid.examples]
     said = classify(texts, padding=True, truncation=True, max_length=one.reader.longest)
     right = [one["label"] == pair.label for one, pair in zip(said, valid.examples, strict=True)]
-    assert found["accuracy"] == pytest.approx(100 * np.mean(right))
+    assert scores.values["accuracy"] == pytest.approx(100 * np.mean(right))
 
 
 def test_an_encoder_without_padding_and_end_of_a_text_is_refused(folder, tmp_path):
@@ -335,7 +335,7 @@ def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, ki
     one.train(tmp_path / "out")
     assert "token_type_ids" not in load_tokenizer(tmp_path / "out/model")("a", "b")
     tests = read_files(one.job.what, one.job.valid)
-    assert tested(one.job, tmp_path / "out/model", tests)["languages"].keys() == {"de"}
+    assert tested(one.job, tmp_path / "out/model", tests).keys() == {"de"}
 
 
 @pytest.mark.parametrize(

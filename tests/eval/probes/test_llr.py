@@ -124,8 +124,8 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
 @pytest.mark.parametrize(
     ("there", "here", "message"),
     [
-        ('"train_sentences": 120', '"train_sentences": 60', "train_sentences: 60 ("),
-        ('"train_split": "valid"', '"train_split": "dev"', "train_split: dev ("),
+        ('"train_sentences": 120', '"train_sentences": 60', "train_sentences is 60, but 120 in "),
+        ('"train_split": "valid"', '"train_split": "dev"', "train_split is 'dev', but 'valid' in "),
         ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr: 10.0 ("),
     ],
 )

@@ -12,6 +12,7 @@ from tests.eval.rows import rows_of
 
 PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}
 N, C = 120, 6
+IMAGES = dict.fromkeys(("png", "svg", "pdf"), b"")
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert max(found) < rows(run=0, direction="de-fr", layer="L1", measure=measure).value.item()
     drawn = {}
     monkeypatch.setattr(
-        "eval.reporting.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or b""
+        "eval.reporting.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or IMAGES
     )
     assert command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report").status == 0
     name = f"similarity_{measure}_layers_toy.csv"

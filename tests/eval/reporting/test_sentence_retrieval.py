@@ -232,7 +232,7 @@ def test_bars_of_many_encoders_are_split(write, report, count, bars):
 
     assert encoders("") == [f"e{number}" for number in range(count)]
     parts = [f"_{number}" for number in range(1, len(bars) + 1)] if len(bars) > 1 else [""]
-    assert sorted(path.stem for path in folder.glob("plots/retrieval_groups*")) == [
+    assert sorted(path.stem for path in folder.glob("plots/retrieval_groups*.png")) == [
         f"retrieval_groups_set{part}" for part in parts
     ]
     assert [len(encoders(part)) for part in parts] == bars
