@@ -124,7 +124,13 @@ source "$HERE/../shared/translation.sh"
 RECIPE=small_states TITLE="Small states"
 ALL_STAGES="prepare train translate score report"
 usage() {
-  help_of experiment comet training force plan all
+  cat << END
+usage: bash recipes/small_states/run.sh --config NAME [options]
+
+  --config NAME       tiny
+  --systems LIST      of plain, small
+$(help_of experiment comet training force plan all)
+END
 }
 stage_prepare() {
   fetch_text
@@ -154,7 +160,7 @@ stage_score() {
 stage_report() {
   report "$OUTPUT" "$TITLE: $NAME" "${#SYSTEM_IDS[@]}" "${FOLDERS[@]}"
 }
-experiment "" "" "$@"
+experiment "$@"
 """,
 }
 LINES = {  # file -> (a line of it, what is put in front of that line)

@@ -154,6 +154,7 @@ STORIES = {
         (("docs/evaluation.md", "bash recipes/quickstart"), ("docs/evaluation.md", "(?!bash)")),
         ("report/report.html", "outputs/quickstart/without-tag/system2-seed1/scores.json"),
         lambda folder: (folder / "OUT").symlink_to("outputs/quickstart/translations"),
+        before=((".* human-scores", "ratings.sh"),),
         small=(("^bash recipes/quickstart/run.sh --jobs 1$", rf"\g<0> {' '.join(MINIATURE)}"),),
     ),
     "mbart": Story(
