@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from data_prep.formats.preparation import Preparation
-from eval.results.scores import Scores
 from tests.eval.rows import rows_of
 from tests.integration.commands import USER_DIR, Result, run_forked
 from tests.integration.test_fairseq_commands import hypotheses
@@ -116,7 +115,8 @@ def test_several_lengths_and_the_probe(data, bridged, forked, tmp_path):
     assert translated.status == 0, translated.text
     scored = forked("eval", "score", tmp_path / "one")
     assert scored.status == 0, scored.text
-    bleu = Scores.load(tmp_path / "one/scores.json").directions["de-en"]["bleu"]
+    scored = rows_of(tmp_path / "one/scores.csv").set_index(["direction", "measure"]).value
+    bleu = scored["de-en", "bleu"]
     german = lengths.loc["de"]
     assert german["bleu_predicted"] == pytest.approx(bleu)
     assert 0 <= german["accuracy"] < 1 and german["absolute_error"] > 0
