@@ -75,7 +75,8 @@ def _trained(depth: int | None, job: MeasuredLayers) -> str:
     if job.trained != LAST:
         return job.trained
     if depth is None:
-        depths = [int(layer.partition(":")[0]) for layer in job.layers if ":" in layer]
+        numbers = (layer.partition(":")[0] for layer in job.layers)
+        depths = [int(number) for number in numbers if number.isdigit()]
         if not depths:
             raise InputError(
                 f"{job.encoders[0]}: no such folder, expected that of an encoder of transformers"
