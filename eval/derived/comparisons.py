@@ -10,7 +10,7 @@ import pandas as pd
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from eval.measurements import measured_by
-from eval.results.labels import PLACEMENT, differing_axis
+from eval.results.labels import PLACEMENT
 from eval.results.result_set import RETRIEVAL, ResultSet
 from eval.results.systems import MeanStd, Run, System
 
@@ -109,26 +109,6 @@ def _check_inputs(runs: Sequence[Run], systems: Sequence[System]) -> None:
                     f"{compared.path}: was not made from {run.path}, a run of {run.name!r};"
                     " run python -m eval compare again"
                 )
-
-
-def rivals(system: System, systems: Sequence[System]) -> list[System]:
-    """Systems whose off-target rates are compared with that of `system`: PostNorm of PreNorm, as in Table
-    8.2; on datasets without two such systems all that differ from it in that placement only.
-    """
-    on_dataset = [other for other in systems if other.dataset == system.dataset]
-    others = [other for other in on_dataset if differing_axis(system, other) == PLACEMENT]
-    if _have_pre_and_post(on_dataset):
-        return [other for other in others if are_pre_and_post(system, other)]
-    return others
-
-
-def _have_pre_and_post(systems: Sequence[System]) -> bool:
-    """Whether two systems differ in being PreNorm and PostNorm only."""
-    return any(
-        are_pre_and_post(first, second) and differing_axis(first, second) == PLACEMENT
-        for place, first in enumerate(systems)
-        for second in systems[:place]
-    )
 
 
 def are_pre_and_post(first: System, second: System) -> bool:

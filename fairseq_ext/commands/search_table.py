@@ -26,8 +26,8 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best validation of a training."""
+class BestValidation:
+    """Of a training."""
 
     name: str
     measure: str
@@ -50,7 +50,7 @@ def main(search: Search) -> None:
     print("\n".join(lines))
 
 
-def best_validation(folder: Path) -> Found:
+def best_validation(folder: Path) -> BestValidation:
     """What the log of a training says.
 
     Raises:
@@ -72,4 +72,4 @@ def best_validation(folder: Path) -> Found:
     if not values:
         raise InputError(f"{log}: has no validation with {measure}; expected a training that was validated")
     value, updates = (max if is_larger_better else min)(values, key=lambda pair: pair[0])
-    return Found(folder.name, measure, value, updates, is_larger_better)
+    return BestValidation(folder.name, measure, value, updates, is_larger_better)
