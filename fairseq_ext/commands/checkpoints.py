@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from command_line.errors import InputError
 from command_line.option_classes import positional
 from command_line.options import path
 from fairseq_ext.checkpoints.progress import LAST
@@ -22,6 +23,8 @@ class Course:
 
 
 def main(course: Course) -> None:
+    if not course.training.is_dir():
+        raise InputError(f"{course.training}: no such folder, expected that of a training")
     for updates, checkpoint in checkpoints_of(course.training):
         print(updates, checkpoint)
 

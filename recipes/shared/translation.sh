@@ -25,14 +25,16 @@ set_evaluated() { # SYSTEM SEED
   EVALUATED+=("${DEVICE[@]}")
 }
 
-# Call `"$@" NAME-UPDATES FOLDER CHECKPOINT` for every checkpoint of the course of a training, the last one last.
+# Call `"$@" NAME-UPDATES FOLDER CHECKPOINT` for every checkpoint of the course of a training, the last one last. LAST is that one.
 for_each_checkpoint() { # MODEL_NAME COMMAND...
-  local lines line
-  mapfile -t lines < <(python -m fairseq_ext checkpoints "$OUTPUT/models/$1")
+  local lines=() line
+  [[ ! -d $OUTPUT/models/$1 ]] || mapfile -t lines < <(python -m fairseq_ext checkpoints "$OUTPUT/models/$1")
   if [[ ${#lines[@]} == 0 ]]; then
     [[ $DRY_RUN == yes || $FINISHED_ONLY == yes ]] || die "$OUTPUT/models/$1: no checkpoints for learning curves; run the stage train first"
     note "$OUTPUT/models/$1: no checkpoints, no learning curve"
+    return 0
   fi
+  LAST=${lines[-1]#* }
   for line in "${lines[@]}"; do "${@:2}" "$1-${line%% *}" "$OUTPUT/curves/$1/${line%% *}" "${line#* }"; done
 }
 

@@ -128,7 +128,6 @@ stage_curves() {
 
 curve() { # SYSTEM SEED
   [[ ${TRAINED_AS[$1]} == "$1" ]] || return 0
-  LAST=$(python -m fairseq_ext checkpoints "$OUTPUT/models/$(model_name "$@")" | tail -n 1 | cut -d' ' -f2-)
   TITLE_OPTION=(${TABLE_NAME[$1]:+--name "${TABLE_NAME[$1]}"})
   for_each_checkpoint "$(model_name "$@")" measure_later
 }

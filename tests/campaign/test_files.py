@@ -52,13 +52,12 @@ def strange_and_missing(path):
 
 
 OTHERS = (missing, a_file, below_a_file, dangling, a_loop, too_long, an_empty_folder, strange_and_missing)
-# Words behind `--` are another program's, which finds its inputs itself. A training that has not begun has no
-# checkpoints.
+# Words behind `--` are another program's, which finds its inputs itself.
 INPUTS = [
     (command, number)
     for command, words in WORDS.items()
     for number, word in enumerate(words.partition(" -- ")[0].split())
-    if "{w}" in word and command != "fairseq_ext checkpoints"
+    if "{w}" in word
 ]
 
 
@@ -69,6 +68,8 @@ def files_in(folder) -> list[str]:
 @pytest.mark.parametrize(("command", "number"), INPUTS)
 def test_an_input_that_is_something_else(pristine, tmp_path, run, command, number):
     for wrong in OTHERS:
+        if (command, wrong) == ("fairseq_ext checkpoints", an_empty_folder):
+            continue  # a training that has not begun has none
         folder = tmp_path / wrong.__name__
         folder.mkdir()
         output = folder / "output"
