@@ -12,8 +12,10 @@ import numpy as np
 
 from command_line import options
 from command_line.errors import InputError, at
+from command_line.lines import read_lines
 from command_line.option_classes import option, output_folder, positional
 from command_line.outputs import write_text
+from command_line.spreadsheets import csv_text
 from eval.scoring.human_sheet import KEY, QUALITIES, SCALE
 
 
@@ -42,7 +44,7 @@ def main(job: HumanScores) -> None:
     agreement = [f"Krippendorff's alpha of {q}: {alpha(scores[q])}" for q in QUALITIES]
     lines = [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
     job.output.mkdir(parents=True, exist_ok=True)
-    write_text(job.output / "human.csv", "".join(",".join(row) + "\n" for row in (head, *rows)))
+    write_text(job.output / "human.csv", csv_text([head, *rows]))
     text = "\n".join([*lines, "", *agreement]) + "\n"
     write_text(job.output / "human.md", text)
     print(text, end="")
@@ -57,7 +59,7 @@ def read_ratings(path: Path, items: int) -> dict[str, list[float]]:
     scores = {quality: [np.nan] * items for quality in QUALITIES}
     seen = set()
     for number, row in enumerate(_rows(path, ("item", *QUALITIES)), 2):
-        item = int(row["item"]) if row["item"].isdigit() else 0
+        item = int(row["item"]) if row["item"].isdecimal() else 0
         if not 1 <= item <= items or item in seen:
             raise InputError(f"{at(path, number)}: item {row['item']!r}; expected 1 to {items}, each once")
         seen.add(item)
@@ -67,6 +69,8 @@ def read_ratings(path: Path, items: int) -> dict[str, list[float]]:
                     f"{at(path, number)}: {quality} {row[quality]!r}; expected 1 to 5, or nothing"
                 )
             scores[quality][item - 1] = float(row[quality] or "nan")
+    if len(seen) < items:
+        raise InputError(f"{path}: {len(seen)} items, expected all {items} of the sheet")
     return scores
 
 
@@ -81,14 +85,20 @@ def alpha(scores: np.ndarray) -> str:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """The rows of a CSV file with these columns."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    with open(path, encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != columns:
-            raise InputError(f"{at(path, 1)}: found {reader.fieldnames}, expected {','.join(columns)}")
-        return list(reader)
+    """The rows of a CSV file with these columns.
+
+    Raises:
+        InputError: the file is missing or not UTF-8, or has other columns, or a line has; names the line.
+    """
+    rows = csv.reader(read_lines(path))
+    if (head := tuple(next(rows, ()))) != columns:
+        raise InputError(f"{at(path, 1)}: found {','.join(head)!r}, expected {','.join(columns)}")
+    named = []
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(columns):
+            raise InputError(f"{at(path, number)}: {len(row)} fields, expected {','.join(columns)}")
+        named.append(dict(zip(columns, row, strict=True)))
+    return named
 
 
 def _mean(scores: np.ndarray, systems: list[str], name: str) -> float:

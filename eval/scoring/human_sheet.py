@@ -6,9 +6,7 @@ their scores as CSV. key.csv says which item is of which system: keep it from th
 both.
 """
 
-import csv
 import html
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import numpy as np
 from command_line import options
 from command_line.option_classes import option, output_folder, positional
 from command_line.outputs import write_text
+from command_line.spreadsheets import csv_text
 from eval.scoring.examples import side_by_side
 
 QUALITIES = ("adequacy", "fluency")
@@ -74,10 +73,8 @@ def main(job: HumanSheet) -> None:
     parts = [_shown(number, item) for number, item in enumerate(items, 1)]
     page = _PAGE.format(direction=html.escape(job.direction), items="\n".join(parts), count=len(items))
     write_text(job.output / "sheet.html", page)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([KEY, *((number, item.line, item.system) for number, item in enumerate(items, 1))])
-    write_text(job.output / "key.csv", text.getvalue())
+    key = ((number, item.line, item.system) for number, item in enumerate(items, 1))
+    write_text(job.output / "key.csv", csv_text([KEY, *key]))
 
 
 def drawn(texts: dict[str, list[str]], lines: int, seed: int) -> list[Item]:

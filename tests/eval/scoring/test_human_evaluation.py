@@ -73,10 +73,40 @@ def test_alpha_is_that_of_a_hand_calculation():
     [
         ("1,6,3", "first.csv:2: adequacy '6'; expected 1 to 5"),
         ("9,5,3", "first.csv:2: item '9'; expected 1 to 6, each once"),
+        ("²,5,3", "first.csv:2: item '²'; expected 1 to 6, each once"),
+        ("1,5,3", "first.csv: 1 items, expected all 6 of the sheet"),
+        ("1,5", "first.csv:2: 2 fields, expected item,adequacy,fluency"),
     ],
 )
 def test_a_wrong_score_is_one_line(sheet, command, tmp_path, row, message):
     path = tmp_path / "first.csv"
-    path.write_text(f"item,adequacy,fluency\n{row}\n")
+    path.write_text(f"item,adequacy,fluency\n{row}\n", encoding="utf-8")
     result = command("human-scores", path, "--key", sheet / "key.csv", "--output", tmp_path / "out")
     assert result.status == 2 and message in result.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"item,adequacy,fluency\n1,5,\xe9\n", "first.csv:2: "),
+        (b"", "first.csv:1: found '', expected item,adequacy,fluency"),
+    ],
+)
+def test_a_file_that_is_no_ratings_is_one_line(sheet, command, tmp_path, content, message):
+    path = tmp_path / "first.csv"
+    path.write_bytes(content)
+    result = command("human-scores", path, "--key", sheet / "key.csv", "--output", tmp_path / "out")
+    assert result.status == 2 and message in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_with_commas_stay_in_one_field(translated, command, tmp_path):
+    folder = translated("A, T-ENC", {"de-en": [f"one {n}" for n in range(4)]})
+    out = tmp_path / "sheet"
+    options = ["--direction", "de-en", "--lines", "1"]
+    assert command("human-sheet", folder, *options, "--output", out).status == 0
+    (out / "first.csv").write_text("item,adequacy,fluency\n1,4,5\n")
+    scores = ["human-scores", out / "first.csv", "--key", out / "key.csv", "--output", tmp_path / "out"]
+    assert command(*scores).status == 0
+    with open(tmp_path / "out/human.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file))[1] == ["A, T-ENC", "4.00", "5.00"]
