@@ -20,6 +20,7 @@ from data_prep.model_folders.loading import (
     load_model,
     load_tokenizer,
 )
+from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
 from eval.probes.store import NO_TOKEN, SIDES
 from eval.translation.evaluated_model import EvaluatedModel
@@ -122,15 +123,7 @@ class Reader(ABC):
 
     def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
         """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
-        lengths = [max(len(row.encoder), len(row.decoder)) for row in rows]
-        batch: list[int] = []
-        for number in sorted(range(len(rows)), key=lambda number: -lengths[number]):
-            if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
-                yield batch
-                batch = []
-            batch.append(number)
-        if batch:
-            yield batch
+        return batches([max(len(row.encoder), len(row.decoder)) for row in rows], max_tokens)
 
 
 class TranslationReader(Reader):
