@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from command_line.errors import InputError, at
+from command_line.lines import read_lines
 from data_prep.formats.directions import Direction, format_direction
 from eval.probes.store import SIDES, StatePart
 
@@ -117,18 +118,12 @@ class LabelFile:
             InputError: the file is damaged, or has labels of sentences that have no states; names the line.
         """
         sentences: dict = {}
-        try:
-            with open(path, encoding="utf-8", newline="") as stream:
-                for number, row in enumerate(csv.reader(stream, "excel-tab", quoting=csv.QUOTE_NONE), 1):
-                    if number == 1 and tuple(row) == COLUMNS:
-                        continue
-                    place, sentence, labels = _row(at(path, number), number, row, known)
-                    if sentences.setdefault(place, {}).setdefault(sentence, (number, labels))[0] != number:
-                        raise InputError(
-                            f"{at(path, number)}: sentence {row[3]} has labels in an earlier line"
-                        )
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: not UTF-8: {error}; expected tab-separated text") from None
+        for number, row in enumerate(csv.reader(read_lines(path), "excel-tab", quoting=csv.QUOTE_NONE), 1):
+            if number == 1 and tuple(row) == COLUMNS:
+                continue
+            place, sentence, labels = _row(at(path, number), number, row, known)
+            if sentences.setdefault(place, {}).setdefault(sentence, (number, labels))[0] != number:
+                raise InputError(f"{at(path, number)}: sentence {row[3]} has labels in an earlier line")
         classes = sorted(
             {
                 label

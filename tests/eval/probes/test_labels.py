@@ -111,6 +111,12 @@ def test_labels_of_one_class_are_nothing_to_recognize(tmp_path, llr, one_line):
     one_line(llr(store, options=["--labels", tmp_path / "l.tsv"]), message)
 
 
+def test_a_label_file_in_another_encoding_names_the_line(tmp_path, llr, one_line):
+    store = write_store(tmp_path / "s", noise, SPLITS)
+    (tmp_path / "l.tsv").write_text(f"{HEADER}\nvalid\tde-en\tencoder\t1\té\n", encoding="latin-1")
+    one_line(llr(store, options=["--labels", tmp_path / "l.tsv"]), "l.tsv:2: byte 0xe9 is not UTF-8")
+
+
 # --- the control task
 
 
