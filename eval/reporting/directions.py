@@ -9,8 +9,9 @@ from eval.reporting.plots import dots, heatmap
 from eval.results.labels import column_titles, direction_order
 from eval.results.systems import UNKNOWN
 
-KINDS = ("zero-shot", "supervised")
+KINDS = ("zero-shot", "supervised", "")  # without a kind: pairs and directions of retrieval
 MOST_COLUMNS = 8  # systems that a table has beside each other
+FOLDED = 150  # rows: all pairs of many languages are shown after a click
 
 
 def in_order(measured: Measurements) -> list[tuple[str, str]]:
@@ -70,7 +71,7 @@ def direction_table(
                 rows,
                 frozenset({len(rows) - 1}),
                 rows_behind(measured.where(system=[one.name for one in systems]), [measure]),
-                folded,
+                folded or len(rows) > FOLDED,
             )
         )
     return tables

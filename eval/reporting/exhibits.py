@@ -242,7 +242,7 @@ def slug(kind: str, *names: str) -> str:
         kind: of the table or figure, a word of this project.
         names: of data sets, systems, …
     """
-    text = "_".join([kind, *names])
+    text = "_".join([kind, *names]).replace(", ", "_")
     plain = "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
     return plain[:LONGEST]
 

@@ -5,9 +5,10 @@ from functools import lru_cache
 from statistics import mean
 
 from command_line.records import field
+from eval.checks import check_comet, check_equal, group_runs
 from eval.results.measures import GROUPS, MEASURES, groups_of
-from eval.results.scores import Scores, check_comet, group_scores
-from eval.results.system_pairs import Pair, check_equal
+from eval.results.scores import Scores
+from eval.results.system_pairs import Pair
 from eval.results.systems import Run
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
@@ -70,7 +71,7 @@ TRANSLATIONS = Compared(
     kind="scores",
     measures=("bleu", "chrf", "comet"),
     load=lambda path: [Scores.load(path)],
-    systems=group_scores,
+    systems=group_runs,
     groups=groups_to_test,
     statistics=load_statistics,
     check=check_measure,

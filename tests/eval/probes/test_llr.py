@@ -125,8 +125,8 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
     ("there", "here", "message"),
     [
         ('"train_sentences": 120', '"train_sentences": 60', "train_sentences is 60, but 120 in "),
-        ('"train_split": "valid"', '"train_split": "dev"', "train_split is 'dev', but 'valid' in "),
-        ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr: 10.0 ("),
+        ('"train_split": "valid"', '"train_split": "dev"', "train_split is dev, but valid in "),
+        ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr is 10.0, but "),
     ],
 )
 def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, there, here, message):
