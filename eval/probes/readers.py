@@ -4,7 +4,7 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,7 +107,7 @@ class Reader(ABC):
         target = target if self.has_decoder else None
         rows = self.tokens(lines, (source, target), references)
         found: dict[int, LineStates] = {}
-        for batch in self.batches(rows, max_tokens):
+        for batch in batches([row.longest for row in rows], max_tokens):
             states = self.hidden([rows[number] for number in batch])
             for place, number in enumerate(batch):
                 sides = []
@@ -120,10 +120,6 @@ class Reader(ABC):
                     sides += [by_layer, self.names(ids)]
                 found[number] = LineStates(source, target, *sides)
         return [found[number] for number in range(len(rows))]
-
-    def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
-        """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
-        return batches([max(len(row.encoder), len(row.decoder)) for row in rows], max_tokens)
 
 
 class TranslationReader(Reader):
@@ -182,13 +178,7 @@ class CheckpointReader(Reader):
             outputs = self._outputs(sources)
         else:
             outputs = [self.translator.ids(line, direction[1]) for line in references]
-        start = self.eos if sources.decoder_start is None else sources.decoder_start
-        begin = [start, *sources.target_tags]
-        announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
-        return [
-            Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
-            for number, output in enumerate(outputs)
-        ]
+        return tokens_of(sources, outputs, self.eos)
 
     def names(self, ids: Sequence[int]) -> list[str]:
         return [self.dictionary[number] for number in ids]
@@ -199,6 +189,21 @@ class CheckpointReader(Reader):
         for numbers, found in self._decoder.translate([sources]):
             outputs.update(zip(numbers, found, strict=True))
         return [outputs[number] for number in range(len(sources))]
+
+
+def tokens_of(sources: DirectionData, outputs: Sequence[Sequence[int]], eos: int) -> list[Tokens]:
+    """What a model of fairseq is given.
+
+    Args:
+        outputs: of the decoder, without forced tag and `</s>`.
+    """
+    start = eos if sources.decoder_start is None else sources.decoder_start
+    begin = [start, *sources.target_tags]
+    announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
+    return [
+        Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
+        for number, output in enumerate(outputs)
+    ]
 
 
 class TextReader(Reader):
