@@ -6,9 +6,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from command_line.errors import InputError
@@ -22,6 +20,7 @@ from data_prep.model_folders.loading import (
 )
 from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.line_states import LineStates
 from eval.probes.store import NO_TOKEN, SIDES
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.transformers_model import OPTION, TransformersModel
@@ -29,23 +28,6 @@ from eval.translation.translator import TranslatorOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
 
 KIND = "models of transformers"
-
-
-class LineStates(NamedTuple):
-    """The states of a line.
-
-    Attributes:
-        source, target: its languages; of a model without a decoder there is no target.
-        encoder, decoder: layer -> states, T x C, float32.
-        encoder_tokens, decoder_tokens: what stands at the T places, as the model writes it.
-    """
-
-    source: str
-    target: str | None
-    encoder: dict[str, np.ndarray]
-    encoder_tokens: list[str]
-    decoder: dict[str, np.ndarray]
-    decoder_tokens: list[str]
 
 
 class Reader(ABC):
@@ -89,7 +71,8 @@ class Reader(ABC):
         """The states of lines, in their order.
 
         Args:
-            target: language that a model that translates is asked for.
+            target: language that a model that translates is asked for; of other models, what the lines are
+                called a translation into.
             references: what the decoder is given; None: its own output.
             max_tokens: of a batch.
 
@@ -104,13 +87,12 @@ class Reader(ABC):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 raise InputError(f"states: line {number} has no words; leave it out")
-        target = target if self.has_decoder else None
         rows = self.tokens(lines, (source, target), references)
         found: dict[int, LineStates] = {}
         for batch in batches([row.longest for row in rows], max_tokens):
             states = self.hidden([rows[number] for number in batch])
             for place, number in enumerate(batch):
-                sides = []
+                sides: list = []
                 for side in SIDES:
                     ids = getattr(rows[number], side)
                     by_layer = {
