@@ -56,8 +56,7 @@ def add_arguments(parser) -> None:
         "--reference",
         type=options.path,
         metavar="FILE",
-        help="published numbers of sentence encoders to show beside: rows as those of"
-        " recipes/distillation/reference.csv",
+        help="numbers of a paper to show beside: rows as those of recipes/zero_shot/reference.csv",
     )
     parser.add_argument("--allow-unlike", action="store_true", help=UNLIKE)
 

@@ -91,7 +91,7 @@ stage_report() {
   RESULTS+=("$OUTPUT/speed/training-speed.json")
   add_compared
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report --reference "$ROOT/recipes/distillation/reference.csv"
+  write_report
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED

@@ -184,6 +184,6 @@ compare_retrieval() { # NAME OPTION...
 
 # shellcheck disable=SC2120 # options are those of the recipe that has some
 write_report() { # OPTION...
-  run python -m eval report "${RESULTS[@]}" "$@" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  run python -m eval report "${RESULTS[@]}" "$@" --reference "$HERE/reference.csv" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   note_report "$OUTPUT"
 }
