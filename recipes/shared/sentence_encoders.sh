@@ -13,7 +13,8 @@ SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and sho
 DIRECTION=''            # from English or to it, where all pairs have it: what is tested and shown; both without
 SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
-FURTHER_RESULTS=()      # of the encoders of a recipe, besides those of its test sets
+TASK_RESULTS=()         # of all encoders, besides those of the test sets here
+FURTHER_RESULTS=()      # of the encoders that a recipe trains
 
 # English and another language, as file names have them.
 pair_of() { # LANGUAGE
@@ -113,7 +114,10 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   fi
   [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
   [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
+  further_tests "$@"
 }
+
+further_tests() { :; } # FOLDER ENCODER_OPTION..., of a recipe that has more; their results are TASK_RESULTS
 
 retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
@@ -150,7 +154,7 @@ set_result_files() {
   RESULT_FILES=(
     ${MULTIWAY:+multiway/sentence-retrieval.json} ${TATOEBA:+tatoeba/sentence-retrieval.json} ${FLORES:+flores/sentence-retrieval.json}
     ${UNITED_NATIONS:+un/sentence-retrieval.json} ${NEW_TATOEBA:+new-tatoeba-english/sentence-retrieval.json new-tatoeba-others/sentence-retrieval.json}
-    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${FURTHER_RESULTS[@]}"
+    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${TASK_RESULTS[@]}" "${FURTHER_RESULTS[@]}"
   )
 }
 
