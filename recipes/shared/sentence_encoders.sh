@@ -16,15 +16,18 @@ MULTIWAY=()             # languages whose test sets with English are line-parall
 TASK_RESULTS=()         # of all encoders, besides those of the test sets here
 FURTHER_RESULTS=()      # of the encoders that a recipe trains
 
-# English and another language, as file names have them.
-pair_of() { # LANGUAGE
-  if [[ $1 < en ]]; then echo "$1-en"; else echo "en-$1"; fi
+# Fill PAIR: English and another language, as file names have them.
+set_pair() { # LANGUAGE
+  if [[ $1 < en ]]; then PAIR=$1-en; else PAIR=en-$1; fi
 }
 
 # All pairs with English, separated by commas.
 pairs_with_english() { # LANGUAGE...
   local language pairs=()
-  for language in "$@"; do [[ $language == en ]] || pairs+=("$(pair_of "$language")"); done
+  for language in "$@"; do
+    set_pair "$language"
+    [[ $language == en ]] || pairs+=("$PAIR")
+  done
   joined "${pairs[@]}"
 }
 
@@ -98,9 +101,13 @@ evaluate() { # SYSTEM SEED
 
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part language files=() un=()
-  for language in "${MULTIWAY[@]}"; do files+=("$DATA/text/test.$(pair_of "$language").$language"); done
-  [[ ${#MULTIWAY[@]} == 0 ]] || # and once the English side
-    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$(pair_of "${MULTIWAY[0]}").en" --dataset "$NAME, multi-parallel"
+  for language in "${MULTIWAY[@]}"; do
+    set_pair "$language"
+    files+=("$DATA/text/test.$PAIR.$language")
+  done
+  [[ ${#MULTIWAY[@]} == 0 ]] || set_pair "${MULTIWAY[0]}" # and once the English side
+  [[ ${#MULTIWAY[@]} == 0 ]] ||
+    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$PAIR.en" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" "${SMALLER_OPTIONS[@]}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
   [[ -z $NEW_TATOEBA ]] || for part in english others; do
