@@ -83,12 +83,14 @@ def columns(results: ResultSet) -> dict[str, Reached]:
 
 @lru_cache(maxsize=1)
 def published(reference: Path | None) -> Measurements:
-    """What a file of rows has: results by cosine and F1 of mining; and sizes of encoders, whose dataset is
-    "encoder".
+    """What a file of rows has besides whole tables: results by cosine, F1 of mining, and sizes of encoders,
+    whose dataset is "encoder".
     """
     systems: dict[tuple[str, str], System] = {}
     rows = []
     for row in read_rows(reference) if reference else ():
+        if row["group"]:
+            continue
         is_result = row["measure"] in (BY_NUMBER, "f1")
         dataset, name = f"{row['dataset']} {row['direction'] or ''}".strip(), row["system"]
         run = Run(reference, {"system": {"name": name}, "dataset": dataset}, number=row["run"])

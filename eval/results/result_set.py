@@ -15,7 +15,7 @@ from eval.results.scores import TRANSLATION, Scores
 from eval.results.systems import Run, System, by_dataset
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
-OF_TRANSLATIONS = ("off-target", "adequacy")  # probes of what was translated and scored
+OF_TRANSLATIONS = ("off-target", "adequacy", "bleurt")  # probes of what was translated and scored
 COMPARED = ("scores", "comparison")  # kinds that have checks of their own
 
 
