@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from command_line.errors import InputError
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule

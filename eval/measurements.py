@@ -20,9 +20,9 @@ from command_line.measurements import (
     read_columns,
 )
 from eval.checks import ALLOWED, check_known, check_lines, group_runs, lines_of, only_seeds
-from eval.results.measures import groups_of
-from eval.results.result_set import ResultSet
-from eval.results.systems import MEASURED_ALIKE, MeanStd, Run, System, by_dataset
+from eval.labels import groups_of
+from eval.result_set import ResultSet
+from eval.systems import MEASURED_ALIKE, MeanStd, Run, System, by_dataset
 
 
 @dataclass(frozen=True)

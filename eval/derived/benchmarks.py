@@ -13,8 +13,8 @@ from pathlib import Path
 from command_line.measurements import read_rows
 from eval.derived.retrieved import BY_NUMBER, COSINE, Retrieved
 from eval.measurements import Measurements, as_table, joined, measured_by
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, Run, System
+from eval.result_set import ResultSet
+from eval.systems import MeanStd, Run, System
 
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
 MINING = "mining"

@@ -13,8 +13,8 @@ from eval.derived.benchmarks import REACHED, by_cosine, means_of_bucc, mined, pu
 from eval.derived.retrieval import SMALLER
 from eval.derived.retrieved import Retrieved
 from eval.measurements import Cells, Measurements, as_cells, joined
-from eval.results.result_set import ResultSet
-from eval.results.systems import System
+from eval.result_set import ResultSet
+from eval.systems import System
 
 PIVOT_LOSSES, PARTS = ("adversarial", "cycle", "unpaired", "paired"), ("mixture", "map", "both")
 _PART = re.compile(rf"({'|'.join(PIVOT_LOSSES)})-({'|'.join(PARTS)})")

@@ -13,10 +13,10 @@ from command_line.measurements import high, low
 from embeddings.averages import FROM, TO
 from eval.derived.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.measurements import Measurements, as_cells, joined
-from eval.results.result_set import ResultSet
-from eval.results.systems import Run, System
+from eval.result_set import ResultSet
 from eval.scoring.compared_retrieval import depends_on, hits_of
 from eval.scoring.significance import interval_of_mean
+from eval.systems import Run, System
 
 XSIM, XSIM_NEIGHBOURS = "ratio", 4
 LEVEL, RESAMPLES, SEED = 0.05, 2000, 12345

@@ -8,8 +8,8 @@ import pandas as pd
 
 from embeddings.averages import in_direction, pair_of, pivot_of
 from eval.measurements import Measurements, measured_by
-from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.systems import MeanStd, System
+from eval.result_set import RETRIEVAL, ResultSet
+from eval.systems import MeanStd, System
 
 COSINE = "cosine"
 BY_NUMBER, BY_TEXT, ERROR = "p_at_1", "p_at_1_by_text", "error"  # measures of directions

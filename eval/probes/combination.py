@@ -20,11 +20,11 @@ from command_line.measurements import Measured, high, low, numbers
 from command_line.option_classes import option, positional, switch
 from eval.checks import group_runs
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_file
-from eval.results.scores import SCORES, Scores
-from eval.results.system_pairs import Pair, called, checked
-from eval.results.systems import System, by_dataset
+from eval.result_files import result_file
+from eval.scored import SCORES, Scores
 from eval.scoring.estimates import difference, paired_difference
+from eval.scoring.system_pairs import Pair, called, checked
+from eval.systems import System, by_dataset
 
 KIND = "combination"
 LEVEL = 0.05

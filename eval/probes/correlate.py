@@ -20,11 +20,11 @@ from eval.measurements import Measurements
 from eval.probes.pair_correlations import correlations
 from eval.probes.parallel import OUTPUT
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_file
-from eval.results.result_set import ResultSet
-from eval.results.scores import SCORES, Scores
-from eval.results.system_pairs import pairs_with_first
-from eval.results.systems import System
+from eval.result_files import result_file
+from eval.result_set import ResultSet
+from eval.scored import SCORES, Scores
+from eval.scoring.system_pairs import pairs_with_first
+from eval.systems import System
 
 KIND = "correlation"
 MEASURES = ("sentence", "sentence_in_batch", "word")

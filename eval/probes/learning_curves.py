@@ -18,10 +18,10 @@ from command_line.option_classes import option, positional
 from eval.checks import check_equal, check_measured_alike, check_one_training, check_test_sets
 from eval.derived.training_curves import ACCURACY
 from eval.reporting.result_file import Written, publish
-from eval.results.files import field, result_file
-from eval.results.result_set import ResultSet
-from eval.results.scores import SCORES, Scores
-from eval.results.systems import Run
+from eval.result_files import field, result_file
+from eval.result_set import ResultSet
+from eval.scored import SCORES, Scores
+from eval.systems import Run
 
 KIND = "learning-curves"
 LLR_FILE = "llr.json"

@@ -20,9 +20,9 @@ from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
 from eval.reporting.result_file import Written, publish
-from eval.results.files import field, result_file
-from eval.results.result_set import ResultSet
-from eval.results.systems import Run
+from eval.result_files import field, result_file
+from eval.result_set import ResultSet
+from eval.systems import Run
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line

@@ -7,7 +7,7 @@ from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.measure_tables import system_cells, system_titles
 from eval.reporting.plots import lines
-from eval.results.systems import MeanStd, System
+from eval.systems import MeanStd, System
 
 Series = Mapping[str, list[MeanStd | None]]  # system -> its number at every tick
 X_TITLES = {

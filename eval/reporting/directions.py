@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from eval.labels import column_titles, direction_order
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots, heatmap
-from eval.results.labels import column_titles, direction_order
-from eval.results.systems import UNKNOWN
+from eval.systems import UNKNOWN
 
 KINDS = ("zero-shot", "supervised", "")  # without a kind: pairs and directions of retrieval
 MOST_COLUMNS = 8  # systems that a table has beside each other

@@ -9,8 +9,8 @@ from pathlib import Path
 from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
-from eval.results.labels import UNKNOWN
-from eval.results.systems import MeanStd
+from eval.labels import UNKNOWN
+from eval.systems import MeanStd
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from command_line.measurements import high, low
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots
-from eval.results.systems import UNKNOWN, MeanStd, System
+from eval.systems import UNKNOWN, MeanStd, System
 
 
 @dataclass(frozen=True)

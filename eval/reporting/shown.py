@@ -9,7 +9,7 @@ from pathlib import Path
 from command_line.measurements import Measured
 from eval.reporting.exhibits import Section, with_names_of_their_own
 from eval.reporting.sections import published
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 
 NO_SETTINGS = ("view", "where", "of", "from", "each")  # of a view: the others in its entry are
 UNLIKE = "show systems on one dataset together that have other sentences or were measured in other ways"

@@ -17,7 +17,7 @@ from eval.reporting.layers import layer_changes, layer_curves
 from eval.reporting.measure_tables import effects, measures
 from eval.reporting.points import points
 from eval.reporting.system_figures import bars, trainings
-from eval.results.systems import MeanStd
+from eval.systems import MeanStd
 
 
 def table(

@@ -18,11 +18,11 @@ from embeddings.averages import in_direction, pair_of, pivot_of
 from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
 from eval.checks import check_equal, group_runs
-from eval.results.files import read_result
-from eval.results.system_pairs import Pair
-from eval.results.systems import Run
+from eval.result_files import read_result
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
+from eval.scoring.system_pairs import Pair
+from eval.systems import Run
 
 KIND = "sentence-retrieval"
 ALL = "all"

@@ -11,8 +11,8 @@ from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements, measured_by
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd
+from eval.result_set import ResultSet
+from eval.systems import MeanStd
 
 SEED = re.compile(r"-seed\d+$")
 SPEED = "encoding-speed"

@@ -10,7 +10,7 @@ import pytest
 from command_line.measurements import Measured
 from eval.measurements import Measurements
 from eval.probes.recognition import means_over_layers
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
     SHOWN,

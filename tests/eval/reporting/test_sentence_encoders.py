@@ -11,8 +11,8 @@ from embeddings.finetuning.settings import setting
 from eval.derived.fine_tuned import fine_tuned
 from eval.measurements import Measurements
 from eval.report import write_report
-from eval.results.files import read_result
-from eval.results.result_set import ResultSet
+from eval.result_files import read_result
+from eval.result_set import ResultSet
 
 
 def record(kind, dataset="set", name="ems", seed=1, **measured):

@@ -11,7 +11,7 @@ from command_line.measurements import Measured, numbers, read_rows
 from eval.derived.benchmarks import published, reached_in
 from eval.report import write_report
 from eval.reporting.sections.encoder_sizes import sizes_in
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 from fairseq_ext.models.lealla_architectures import ROWS
 from tests.eval.retrieved import first_hits, write_retrieval
 from tests.eval.rows import write_measured

@@ -139,8 +139,8 @@ def test_one_model_under_two_paths_is_one(translated, command, texts, other_pyth
     result = command("compare", *outs, "--all-pairs", "--metric", "comet")
     known = [hashlib.sha256(weights).hexdigest()[:12] for weights in (b"other weights", b"weights")]
     assert result.err == (
-        f"error: {outs[1]}/scores.json: COMET's model is {copy} ({known[0]}), but {checkpoint} ({known[1]}) in"
-        f" {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
+        f"error: {outs[1]}/scores.json: COMET's model is {copy} ({known[0]}), but {checkpoint} ({known[1]})"
+        f" in {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
     )
 
 

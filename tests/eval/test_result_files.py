@@ -10,7 +10,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from eval.checks import group_runs
 from eval.measurements import Measurements
-from eval.results.files import (
+from eval.result_files import (
     checkpoint_checksum,
     checkpoint_now,
     is_overwritten,
@@ -18,8 +18,8 @@ from eval.results.files import (
     split_direction,
     weight_files,
 )
-from eval.results.scores import Scores, Translation
-from eval.results.systems import MeanStd
+from eval.scored import Scores, Translation
+from eval.systems import MeanStd
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from command_line.errors import InputError
 from command_line.records import field
 from eval.checks import check_equal
-from eval.results.labels import differing_axis
-from eval.results.systems import Run, System, by_dataset
+from eval.labels import differing_axis
+from eval.systems import Run, System, by_dataset
 
 
 class Pair(NamedTuple):

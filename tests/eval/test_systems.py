@@ -8,8 +8,8 @@ import pytest
 
 from command_line.errors import InputError
 from eval.checks import group_runs
-from eval.results.labels import column_titles, differing_axis, language_tag, layer_norm, order, residual
-from eval.results.scores import Scores
+from eval.labels import column_titles, differing_axis, language_tag, layer_norm, order, residual
+from eval.scored import Scores
 from fairseq_ext.axes.record import describe
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block

@@ -9,10 +9,10 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field, read_json
 from eval.checks import check_comet, check_identifier, group_runs
-from eval.results.files import checkpoint_now, is_overwritten, read_result, result_files
-from eval.results.labels import order
-from eval.results.scores import TRANSLATION, Scores
-from eval.results.systems import Run, System, by_dataset
+from eval.labels import order
+from eval.result_files import checkpoint_now, is_overwritten, read_result, result_files
+from eval.scored import TRANSLATION, Scores
+from eval.systems import Run, System, by_dataset
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
 OF_TRANSLATIONS = ("off-target", "adequacy", "bleurt")  # probes of what was translated and scored

@@ -10,9 +10,9 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
-from eval.results.files import read_result, split_direction
-from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
-from eval.results.systems import SEARCH_OPTIONS, Run
+from eval.result_files import TRANSLATION as TRANSLATION_RECORD
+from eval.result_files import read_result, split_direction
+from eval.systems import SEARCH_OPTIONS, Run
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
 COUNTS = {"identified_languages": "identified", "identified_reference_languages": "identified_reference"}

@@ -7,9 +7,9 @@ import pytest
 
 from command_line.errors import InputError
 from eval.checks import group_runs
-from eval.results.labels import PLACEMENT, differing_axis
-from eval.results.scores import Scores
-from eval.results.system_pairs import (
+from eval.labels import PLACEMENT, differing_axis
+from eval.scored import Scores
+from eval.scoring.system_pairs import (
     all_pairs,
     pairs_known_to_differ,
     pairs_named,

@@ -9,7 +9,7 @@ import pytest
 from command_line.errors import InputError
 from eval.checks import group_runs
 from eval.reporting.exhibits import mean_cell
-from eval.results.systems import MeanStd, Run, by_dataset
+from eval.systems import MeanStd, Run, by_dataset
 
 
 def run(name: str = "A", seed: int | None = 1, dataset: str = "toy", **system) -> dict:
