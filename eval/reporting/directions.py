@@ -145,6 +145,8 @@ def direction_heat_map(
         shared: measures that are the same for all systems, and what their rows below the systems are called.
     """
     measured = measured.where(measure=[measure, *shared])
+    if not measured.systems:
+        return []
     places = in_order(measured)
     means = measured.means(measure, ("direction",), scale=100)
     values = {
