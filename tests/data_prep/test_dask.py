@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from dask.distributed import LocalCluster
 
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
@@ -134,6 +135,20 @@ def test_an_item_that_kills_every_worker_is_one_line(cluster, monkeypatch):
     with DaskWorkers(cluster.scheduler_address) as workers:
         with pytest.raises(InputError, match=r"--dask: workers of the cluster died again and again"):
             list(workers.map(Dies(), [1]))
+        assert list(workers.map(abs, [-1])) == [1]
+
+
+def test_a_cluster_that_loses_all_its_workers_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_WITHOUT_WORKERS", 0.2)
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "processes": False}
+    with LocalCluster(n_workers=1, **options) as lost, DaskWorkers(lost.scheduler_address) as workers:
+        results = workers.map(abs, range(100))
+        assert next(results) == 0
+        lost.scale(0)
+        with pytest.raises(InputError, match=r"^--dask: the cluster has had no workers for 0.2 seconds"):
+            list(results)
+        lost.scale(1)
         assert list(workers.map(abs, [-1])) == [1]
 
 
