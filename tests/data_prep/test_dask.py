@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.our_commands import run_command
 
 STEPS = {
     "import": "{m} --valid 10 --test 10 --zero-shot",
+    "low-resource": "--input {l} --sizes 30,100 --first 250",
     "clean": "--input {p}/raw --min-language 0.01 --ignore-case",
     "tokenize": "--input {p}/raw",
     "subword": "--input {p}/tok --merges 100",
@@ -62,6 +64,15 @@ def mine(prepared, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def low(prepared, tmp_path_factory) -> Path:
+    """The text of one pair of languages."""
+    folder = tmp_path_factory.mktemp("low")
+    for path in prepared.glob("raw/*.de-en.*"):
+        shutil.copy(path, folder)
+    return folder
+
+
 @pytest.fixture
 def same_bytes(step, tmp_path, cluster, monkeypatch):
     """Run a step alone and on the cluster, and compare what it writes."""
@@ -78,8 +89,8 @@ def same_bytes(step, tmp_path, cluster, monkeypatch):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, name):
-    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine).split())
+def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, low, name):
+    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine, l=low).split())
 
 
 def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):
