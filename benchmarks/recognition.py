@@ -13,15 +13,16 @@ import resource
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from command_line import options
 from command_line.dispatch import run_script
 from command_line.errors import InputError
-from eval.probes.llr import Options
+from command_line.option_classes import option
+from eval.probes import llr
 from eval.probes.recognition import layers_of, recognize, trained_directions
 from eval.probes.store import SIDES, StateStore
 from eval.reporting.result_file import Written
@@ -32,16 +33,19 @@ CHECKPOINTS = [QUICKSTART / f"models/system{number}-seed1/checkpoint_best.pt" fo
 POSITIONS = {"source": 0, "target": 1}
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--checkpoints", nargs="+", type=options.path, default=CHECKPOINTS)
-    parser.add_argument("--data", type=options.path, default=QUICKSTART / "data/phrasebook")
-    parser.add_argument("--states", nargs="+", type=options.path, help="folders of eval probe states")
-    parser.add_argument("--max-lines", type=options.positive, default=2000, help="per set and direction")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is recognized."""
+
+    checkpoints: list[Path] = option("trained models", CHECKPOINTS, nargs="+")
+    data: Path = option("their binarized folder", QUICKSTART / "data/phrasebook")
+    states: list[Path] = option("folders of eval probe states, in place of models", [], nargs="+")
+    max_lines: int = option("lines per set and direction", 2000)
 
 
-def main(args) -> None:
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        folders = [Path(folder) for folder in args.states or extracted(args, Path(temporary))]
+        folders = options.states or extracted(options, Path(temporary))
         for folder in folders:
             say_size(folder)
         before = processor_seconds()
@@ -53,16 +57,24 @@ def main(args) -> None:
             compare(folder)
 
 
-def extracted(args, output: Path) -> list[Path]:
+def extracted(options: Options, output: Path) -> list[Path]:
     """The stores of the checkpoints."""
     folders = []
-    for number, checkpoint in enumerate(args.checkpoints):
+    for number, checkpoint in enumerate(options.checkpoints):
         if not checkpoint.exists():
             raise InputError(
                 f"{checkpoint}: no such file; run `make quickstart`, or give --checkpoints and --data"
             )
         folders.append(output / f"states{number}")
-        given = ("--checkpoint", checkpoint, "--data", args.data, "--max-lines", args.max_lines, "--cpu")
+        given = (
+            "--checkpoint",
+            checkpoint,
+            "--data",
+            options.data,
+            "--max-lines",
+            options.max_lines,
+            "--cpu",
+        )
         probe("states", *given, "--output", folders[-1])
     return folders
 
@@ -94,7 +106,8 @@ def compare(folder: Path) -> None:
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    store, options = StateStore.open(folder), Options(states=[folder], written=Written(output=folder))
+    store = StateStore.open(folder)
+    options = llr.Options(states=[folder], written=Written(output=folder))
     rows = pd.DataFrame(recognize(folder, options).rows)
     learned = trained_directions(store, options)
     tested = [one for one in store.directions("test") if one not in store.supervised]
