@@ -43,8 +43,7 @@ class Shown:
         choices=(FROM, TO),
     )
     reference: Path | None = option(
-        "published numbers of sentence encoders to show beside: rows as those of"
-        " recipes/distillation/reference.csv",
+        "numbers of a paper to show beside: rows as those of recipes/zero_shot/reference.csv",
         metavar="FILE",
     )
     allow_unlike: bool = switch(UNLIKE)
