@@ -10,7 +10,7 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
-from eval.result_files import TRANSLATION as TRANSLATION_RECORD
+from eval.record_schemas import TranslationRecord
 from eval.result_files import read_result, split_direction
 from eval.systems import SEARCH_OPTIONS, Run
 
@@ -31,7 +31,7 @@ class Translation(Run):
         path = Path(path)
         check_finished(path.parent, "translate")
         record = read_result(path)
-        check(record, TRANSLATION_RECORD, path)
+        check(record, TranslationRecord, path)
         plain_name(record["split"], f"{path}: field split")
         for direction in record["directions"]:
             split_direction(direction, path)

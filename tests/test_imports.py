@@ -21,6 +21,7 @@ FOLDERS = (
     "studies",
 )  # from below
 ROOMS = (  # of eval, from below; those of one line do not know each other
+    ("eval.record_schemas",),
     ("eval.result_files", "eval.systems"),
     ("eval.checks", "eval.labels", "eval.scored"),
     ("eval.result_set",),

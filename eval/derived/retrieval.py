@@ -102,14 +102,16 @@ def _difference(systems: list[System], system: System, similarity: str) -> str:
 
 def by_direction(results: ResultSet) -> Measurements:
     """P@1 from and to the language of all pairs, over all pairs and in groups of languages; of sets with
-    such a language, which is the `kind`.
+    such a language, which is the `kind`. A group of all languages has no rows: they would be those of all.
     """
     return of_each(results, lambda one: pd.concat(_by_direction(one)) if one.pivot else one.rows().head(0))
 
 
 def _by_direction(retrieved: Retrieved) -> Iterable[pd.DataFrame]:
     kind = f"common language {retrieved.pivot}"
-    counts = {None: len(retrieved.pairs)} | {name: len(pairs) for name, pairs in retrieved.groups.items()}
+    everything = len(retrieved.pairs)
+    sizes = {name: len(pairs) for name, pairs in retrieved.groups.items()}
+    counts = {None: everything} | {name: size for name, size in sizes.items() if size < everything}
     for group, count in counts.items():
         for side, measure in ((FROM, "from_common"), (TO, "to_common"), (None, BY_NUMBER)):
             label = f"{group or 'all'} ({count})"
