@@ -37,7 +37,7 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
 }
 
 MEASURED_ALIKE = (  # fields of runs, the same for all systems on one dataset
-    *("split", "train_split", "train_sentences", "texts", "only_words"),
+    *("split", "beam_of_states", "train_split", "train_sentences", "texts", "only_words"),
     *("alignments", "batch_tokens", "encoder"),
 )
 MEASURED_WITH = (  # further fields of runs, the same for all runs of one system

@@ -54,6 +54,20 @@ def test_rows_and_what_they_are_of(tmp_path, llr):
         assert len(of_kind) == len(members) * len(SHOWN) * 2
 
 
+def test_states_of_another_search_are_in_no_figure_with_these(tmp_path, command):
+    stores = []
+    for name, beam in (("A", 5), ("B", 1)):
+        folder = write_store(tmp_path / name, noise, system={"name": name}).folder
+        index = folder / "states.json"
+        index.write_text(json.dumps(json.loads(index.read_text()) | {"beam": beam}))
+        stores.append(folder)
+    words = ("probe", "llr", *stores, "--output", tmp_path / "llr", *PAPER)
+    result = command(*words)
+    assert result.status == 2
+    assert "beam_of_states: 1 (" in result.err and "but 5 in" in result.err and "--allow-unlike" in result.err
+    assert command(*words, "--allow-unlike").status == 0
+
+
 def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier(tmp_path, llr):
     splits = {"valid": [("en", "de"), ("de", "en")], "test": [("en", "de"), ("de", "fr"), ("fr", "de")]}
     accuracy = chosen(llr(write_store(tmp_path / "s", noise, splits)), measure="accuracy")
