@@ -15,6 +15,7 @@ from itertools import compress
 from pathlib import Path
 
 import numpy
+from typing_extensions import TypedDict
 
 from command_line import options
 from command_line.completion import check_finished, input_identities, read_settings
@@ -43,6 +44,12 @@ SIZE = options.OptionType(
     f"a number of pairs above 0, or {ALL}",
     lambda text: options.matched(re.compile(rf"[1-9]\d{{0,9}}|{ALL}", re.ASCII), text),
 )
+
+
+class Drawn(TypedDict):
+    """The settings of an earlier drawing, as far as they are read."""
+
+    size: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +144,7 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
         if path.parent.name in (MONOLINGUAL, *limits):
             continue
         earlier = read_settings(path.parent, "low-resource")
-        check(earlier, {"size": int}, path)
+        check(earlier, Drawn, path)
         if {name: earlier.get(name) for name in settings} != settings:
             raise InputError(
                 f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
