@@ -322,7 +322,7 @@ def test_an_interpreter_may_say_what_is_not_utf8(tmp_path, checkpoint):
         ("3", "expected an object"),
         ('{"scores": [NaN]}', "NaN"), ('{"scores": [null]}', "field 'scores[0]' is None"),
         ('{"scores": 3}', "field 'scores' is 3"), ('{"scores": [1, 2]}', "2 scores for 1 lines"),
-        ('{"error": 3}', "field 'scores' is missing"),
+        ('{"error": 3}', "field 'error' is 3, expected a string"),
     ],
 )  # fmt: skip
 def test_answers_that_are_none(tmp_path, checkpoint, answer, message):
