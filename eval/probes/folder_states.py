@@ -10,18 +10,17 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, option
+from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
-from data_prep.formats.directions import DIRECTIONS, Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from data_prep.formats.texts import LANGUAGE
 from eval.probes.parallel_lines import say_skipped, with_words
+from eval.probes.state_options import StateOptions
 from eval.probes.store import (
     KIND,
     TRAINING_SPLIT,
@@ -33,66 +32,19 @@ from eval.probes.store import (
 )
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS
-from eval.translation.search_options import DecodingOptions
 from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions
 
 
-def _language_files(text: str) -> dict[str, str]:
-    """`de=FILE,en=FILE` -> {"de": FILE, "en": FILE}."""
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        language, _, path = part.strip().partition("=")
-        types.require(bool(path) and language not in found)
-        found[LANGUAGE(language)] = path
-    types.require(len(found) > 1)
-    return found
-
-
-LANGUAGE_FILES = types.OptionType(
-    "two or more languages with files, such as de=a.de,en=a.en", _language_files
-)
-
-
 @dataclass(frozen=True, kw_only=True)
-class FolderOptions:
-    """Options that models of fairseq do not have."""
-
-    input: dict[str, str] | None = option(
-        "of a folder of transformers: lines that say the same in these languages, in place of --data",
-        type=LANGUAGE_FILES,
-        metavar="LANG=FILE,…",
-    )
-    supervised: list[str] | None = option(
-        "of a folder of transformers: directions that are called supervised (default: all)",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-    )
-    language_codes: Path | None = option(
-        "of a folder of transformers: lines with a language and the model's code of it", metavar="FILE"
-    )
-    source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source", metavar="TEXT"
-    )
-
-
-@dataclass(frozen=True)
-class FolderExtraction:
-    """Which states of which lines; the attributes are those of `states.Extraction`, and:
+class FolderExtraction(StateOptions):
+    """The states of a folder of transformers.
 
     Attributes:
         input: language -> file; None for the sets of the model's data.
     """
 
     model: TransformersModel
-    splits: list[str]
-    directions: str
-    valid_directions: str
-    layers: list[str]
-    max_lines: int | None
-    forced: str
-    dtype: str
-    decoding: DecodingOptions
     input: dict[str, str] | None
 
     def __post_init__(self):
@@ -174,7 +126,7 @@ def _lines_of(job: FolderExtraction, split: str, files: dict[Direction, Path]) -
 
 
 def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
+    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions.directions
     if wanted not in SETS:
         directions = parse_directions(wanted, "--directions")
         if missing := [one for one in directions if one not in files]:

@@ -11,18 +11,18 @@ encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-n
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import add_options, force_switch, from_arguments, option, output_folder
-from data_prep.formats.directions import Direction, directions_or, format_direction
+from command_line.option_classes import force_switch, output_folder
+from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
+from eval.probes.folder_states import FolderExtraction, extract_folder
+from eval.probes.state_options import FolderOptions, StateOptions
 from eval.probes.store import (
     KIND,
     TRAINING_SPLIT,
@@ -32,78 +32,52 @@ from eval.probes.store import (
     write_index,
     write_vocabulary,
 )
-from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel, settings_of
-from eval.translation.search_options import DecodingOptions
-from eval.translation.transformers_model import is_model_folder
+from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
+from eval.translation.transformers_model import TransformersModel, is_model_folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """Which states of which sentences."""
+class StatesCommand:
+    """Which states of which sentences, and where they go."""
 
-    model: EvaluatedModel
-    splits: list[str] = option(
-        "sets to take (default: valid,test)", ["valid", "test"], type=types.items(types.split)
-    )
-    directions: Directions = field(default_factory=Directions)
-    valid_directions: str = option(
-        "the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"
-        " languages needs all)",
-        "supervised",
-        type=directions_or(*SETS),
-        metavar="LIST",
-    )
-    layers: list[str] = option(
-        "all, or a list such as L0,encoder-norm,L12 (default: all)", ["all"], type=types.items(types.text)
-    )
-    max_lines: int | None = option("only the first lines of every set (default: all)")
-    forced: str = option(
-        "tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
-        "output",
-        choices=("output", "reference"),
-    )
-    untrained: int | None = option(
-        "a baseline: the model as it was before its training, with weights drawn by this seed",
-        type=types.seed,
-        metavar="SEED",
-    )
-    dtype: str = option(
-        "of the states on disk; float16 ends at 65504", "float16", choices=("float16", "float32")
-    )
-    decoding: DecodingOptions = field(default_factory=DecodingOptions)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """Where the states go."""
-
+    model: NamedModel
+    states: StateOptions
+    folder: FolderOptions
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
 
-def add_arguments(parser) -> None:
-    for options in (Extraction, FolderOptions, Written):
-        add_options(parser, options)
+@dataclass(frozen=True, kw_only=True)
+class Extraction(StateOptions):
+    """The states of a checkpoint of fairseq."""
+
+    model: EvaluatedModel
 
 
-def main(args) -> None:
-    written = from_arguments(Written, args)
-    if is_model_folder(args.checkpoint):
-        if args.untrained is not None:
-            raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
-        extract_folder(from_arguments(FolderExtraction, args), written.output, written.force)
+def main(options: StatesCommand) -> None:
+    if is_model_folder(options.model.checkpoint):
+        extract_folder(folder_extraction(options), options.output, options.force)
         return
-    for name in ("input", "supervised", "language_codes", "source_prefix"):
-        if getattr(args, name):
+    for name, value in vars(options.folder).items():
+        if value:
             raise InputError(
                 f"--{name.replace('_', '-')}: of a folder of transformers, not of --checkpoint"
-                f" {args.checkpoint}; leave it out"
+                f" {options.model.checkpoint}; leave it out"
             )
-    job = from_arguments(Extraction, args)
+    job = Extraction(model=EvaluatedModel(**vars(options.model)), **vars(options.states))
     files = job.model.data_files(job.splits)
-    stamp = Stamp(written.output / ".states.done", KIND, settings_of(job), files)
-    if not stamp.is_current(written.force):
-        extract(job, written.output, stamp, continued=not written.force)
+    stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
+    if not stamp.is_current(options.force):
+        extract(job, options.output, stamp, continued=not options.force)
+
+
+def folder_extraction(options: StatesCommand) -> FolderExtraction:
+    """What is taken of a folder of transformers."""
+    if options.states.untrained is not None:
+        raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
+    of_model = vars(options.folder) | vars(options.model)
+    lines = of_model.pop("input")
+    return FolderExtraction(model=TransformersModel(**of_model), input=lines, **vars(options.states))
 
 
 def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:
