@@ -37,7 +37,7 @@ def losses(tmp_path, run: int) -> dict[int, float]:
     return dict(zip(rows["update"], rows.value, strict=True))
 
 
-def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
+def test_both_formats_and_the_loss_of_translation(probe, tmp_path, draws):
     result = probe(("MNMT", "simple"), ("ours", "json"))
     assert result.status == 0, result.err
     runs = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
