@@ -123,7 +123,7 @@ def test_word_retrieval_can_be_asked_for(systems, probe, found):
     assert changes["+w2w against mBART FT, word"] == pytest.approx((94.3 - 98.0) / 2)
 
 
-def test_tables_and_report(systems, probe, command, tmp_path):
+def test_tables_and_report(systems, probe, command, tmp_path, draws):
     assert probe(systems).status == 0
     assert len(rows_of(tmp_path / "out/correlation.csv", measure="bleu_change")) == 3 * 5
     assert (tmp_path / "out/correlation_626_sentence.png").read_bytes().startswith(b"\x89PNG")

@@ -68,7 +68,7 @@ def probe(command, tmp_path):
     return call
 
 
-def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path):
+def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path, draws):
     scored, _ = folders
     result = probe(*reversed(scored))
     assert result.status == 0, result.err
