@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, fields, replace
 
-from command_line.records import Optional
+from typing_extensions import TypedDict
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,13 @@ class EncoderSize:
     @classmethod
     def of_record(cls, record: dict | None) -> "EncoderSize":
         """What a record says; nothing is known of vectors of another program."""
-        return cls(**{name: value for name, value in (record or {}).items() if name in SCHEMA})
+        return cls(
+            **{name: value for name, value in (record or {}).items() if name in SizeRecord.__annotations__}
+        )
 
 
 NUMBERED = re.compile(r"(?:^|\.)layers?\.(\d+)\.")  # the layer in the name of a parameter
-SCHEMA = {field.name: Optional(int) for field in fields(EncoderSize)}  # in records
+SizeRecord = TypedDict("SizeRecord", {field.name: int | None for field in fields(EncoderSize)}, total=False)
 
 
 def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:
@@ -70,7 +72,11 @@ def size_of_transformers(model, layer: int | None = None) -> EncoderSize:
     others = {field: sizes[name] for field, name in names.items()}
     if layer is not None:
         others["layers"] = layer
-    read = ((name, one) for name, one in model.named_parameters() if layer is None or _is_below(name, layer))
+    read = (
+        (name, parameter)
+        for name, parameter in model.named_parameters()
+        if layer is None or _is_below(name, layer)
+    )
     return size_of(read, "encoder.model.", **others)  # as checkpoints name them
 
 
@@ -83,6 +89,8 @@ def _is_below(name: str, layer: int) -> bool:
 def size_of_modules(model) -> EncoderSize:
     """The size of a model of `sentence-transformers`: of its encoder and what is above it."""
     inner = model[0].auto_model
-    above = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in inner.parameters())
+    above = sum(parameter.numel() for parameter in model.parameters()) - sum(
+        parameter.numel() for parameter in inner.parameters()
+    )
     size = size_of_transformers(inner)
     return replace(size, parameters=size.parameters + above)

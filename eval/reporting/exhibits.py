@@ -1,6 +1,7 @@
 """What a report section is made of: tables and figures, and how they become Markdown and CSV."""
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,8 +10,8 @@ from pathlib import Path
 from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
-from eval.results.labels import UNKNOWN
-from eval.results.systems import MeanStd
+from eval.labels import UNKNOWN
+from eval.systems import MeanStd
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,11 @@ class Table:
 
     @cached_property
     def csv(self) -> str:
-        """Unrounded numbers; an empty field where there is none."""
+        """Numbers with four digits, whole ones as they are; an empty field where there is none. The rows of
+        results have all digits.
+        """
         rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
-        return csv_text(rows)
+        return csv_text([list(map(_four_digits, row)) for row in rows])
 
 
 def table_of_means(
@@ -197,6 +200,12 @@ def _csv_value(one: Cell):
     return "" if one.text == UNKNOWN else one.text
 
 
+def _four_digits(value):
+    if not isinstance(value, float) or not math.isfinite(value) or value.is_integer():
+        return value
+    return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+
+
 def escape_markdown(text: str) -> str:
     """Text that Markdown and the HTML inside it leave alone."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -242,7 +251,7 @@ def slug(kind: str, *names: str) -> str:
         kind: of the table or figure, a word of this project.
         names: of data sets, systems, …
     """
-    text = "_".join([kind, *names])
+    text = "_".join([kind, *names]).replace(", ", "_")
     plain = "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
     return plain[:LONGEST]
 

@@ -15,7 +15,7 @@ from command_line.options import shown
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
-from eval.results.record_schemas import SCHEMAS, check_result
+from eval.record_schemas import SCHEMAS, check_result
 
 WEIGHTS = "*.safetensors"
 
@@ -28,7 +28,7 @@ def read_result(path) -> dict:
             kind demands.
     """
     record = read_json(path)
-    check(record, {}, path)
+    check(record, dict, path)
     if record.get("format") != FORMAT:
         raise InputError(f"{path}: found format {shown(record.get('format'))}, expected {FORMAT}")
     if "kind" in record and (field(record, "kind", str, path) in SCHEMAS or "runs" in record):
