@@ -15,13 +15,13 @@ from eval.measurements import table_of
 from eval.probes import COMMANDS
 from eval.probes.readers import LineStates, Reader, load_reader
 from eval.results.files import read_result
-from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.loading import load_translator
-from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.fairseq_model import FairseqModel
+from eval.translation.loading import load_translator, model_in
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 __all__ = [
     "Candidate",
+    "FairseqModel",
     "InputError",
     "LineStates",
     "Reader",
@@ -34,20 +34,18 @@ __all__ = [
 ]
 
 
-def load_model(folder, options: TranslatorOptions | None = None) -> Reader:
+def load_model(folder: str | Path | FairseqModel, options: TranslatorOptions | None = None) -> Reader:
     """A model whose states can be read: `model.states(lines, "de", "fr")`.
 
     Args:
         folder: of `fairseq_ext package`, or of an encoder-decoder, an encoder or a causal model of
-            `transformers`.
+            `transformers`; or a `FairseqModel`.
         options: how a model that translates does it, and `decoding.cpu`.
 
     Raises:
-        InputError: it is neither, or the model cannot be loaded.
+        InputError: it is none of them, or the model cannot be loaded.
     """
-    folder = Path(folder)
-    model = TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
-    return load_reader(model, options or TranslatorOptions())
+    return load_reader(model_in(folder), options or TranslatorOptions())
 
 
 def probe(name: str, *options, output) -> pd.DataFrame:

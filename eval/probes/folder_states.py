@@ -1,4 +1,5 @@
-"""`eval probe states` of a folder of `transformers`: encoder-decoders, encoders and causal models.
+"""`eval probe states` of a model that reads raw text: a folder of `transformers`, or a checkpoint of stock
+fairseq with a folder of `fairseq-preprocess`.
 
 The sets are DATA/text/SPLIT.A-B.LANG, or lines that say the same in several languages (--input). Of lines
 that are empty on a side neither side is read. Encoder-decoders have states of both sides, as our models do.
@@ -24,7 +25,7 @@ from command_line.option_classes import by_name, option
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
-from data_prep.formats.directions import DIRECTIONS, Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from eval.probes.parallel_lines import say_skipped, with_words
@@ -37,10 +38,9 @@ from eval.probes.store import (
     write_index,
     write_vocabulary,
 )
-from eval.results.files import split_direction
-from eval.translation.evaluated_model import SETS
+from eval.translation.raw_sets import choose_sets
+from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import DecodingOptions
-from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions
 
 
@@ -62,23 +62,13 @@ LANGUAGE_FILES = types.OptionType(
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions:
-    """Options that models of fairseq do not have."""
+    """What only models that read raw text have."""
 
     input: dict[str, str] | None = option(
-        "of a folder of transformers: lines that say the same in these languages, in place of --data",
+        "of models that read raw text: lines that say the same in these languages, in place of the sets of"
+        " --data",
         type=LANGUAGE_FILES,
         metavar="LANG=FILE,…",
-    )
-    supervised: list[str] | None = option(
-        "of a folder of transformers: directions that are called supervised (default: all)",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-    )
-    language_codes: Path | None = option(
-        "of a folder of transformers: lines with a language and the model's code of it", metavar="FILE"
-    )
-    source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source", metavar="TEXT"
     )
 
 
@@ -90,7 +80,6 @@ class FolderExtraction:
         input: language -> file; None for the sets of the model's data.
     """
 
-    model: TransformersModel
     splits: list[str]
     directions: str
     valid_directions: str
@@ -102,12 +91,10 @@ class FolderExtraction:
     input: dict[str, str] | None
 
     def __post_init__(self):
-        if self.input and self.model.data:
-            raise InputError("--input: in place of --data; leave out one of them")
         if self.input and len(self.splits) != 1:
             raise InputError(f"--input: is one set; name it by --splits, found {','.join(self.splits)}")
 
-    def files(self, split: str) -> dict[Direction, Path]:
+    def files(self, model: RawTextModel, split: str) -> dict[Direction, Path]:
         """Direction -> the file of its source.
 
         Raises:
@@ -116,9 +103,9 @@ class FolderExtraction:
         if self.input:
             pairs = itertools.permutations(self.input, 2)
             return {(source, target): Path(self.input[source]) for source, target in pairs}
-        files = source_files(self.model.text, split)
+        files = source_files(model.text, split)
         if not files:
-            raise InputError(f"{self.model.text}: no {split} set; expected such as {split}.de-en.de")
+            raise InputError(f"{model.text}: no {split} set; expected such as {split}.de-en.de")
         return files
 
 
@@ -150,34 +137,37 @@ class DirectionLines:
         return format_direction(self.direction)
 
 
-def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
+def extract_folder(model: RawTextModel, job: FolderExtraction, output: Path, force: bool) -> None:
     """Load, translate, read, store, unless it is done."""
-    sets = {split: job.files(split) for split in job.splits}
+    sets = {split: job.files(model, split) for split in job.splits}
     texts = sorted({path for files in sets.values() for path in files.values()})
-    check_other_folder(output, [job.model.checkpoint])
-    stamp = Stamp(output / ".states.done", KIND, by_name(job), [*texts, *job.model.files()])
+    check_other_folder(output, [model.checkpoint])
+    settings = by_name(job) | by_name(model)
+    stamp = Stamp(output / ".states.done", KIND, settings, [*texts, *model.files()])
     if stamp.is_current(force):
         return
     from eval.probes.readers import load_reader
 
     started = time.monotonic()
-    reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
+    reader = load_reader(model, TranslatorOptions(decoding=job.decoding))
     layers = choose_layers(reader.hidden.layers, job.layers)
     stamp.begin()
     for path in store_files(output):  # of an earlier extraction
         path.unlink()
-    work = [each for split, files in sets.items() for each in _lines_of(job, split, files)]
+    work = [each for split, files in sets.items() for each in _lines_of(model, reader, job, split, files)]
     for each, references in progress(work, len(work), "read", "direction"):
         each.tokens = reader.tokens(each.lines, each.direction, references)
     translated = time.monotonic()
     directions = [each for each, _ in work]
-    splits = _name_parts(directions, reader.has_decoder)
+    splits = _name_parts(directions, reader)
     _store(job, reader, layers, directions, output)
     last = max(max(row) for each in directions for part in each.parts for row in part.rows)
     write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
     write_index(output, {
-        **_described(job, reader, output),
-        "supervised": sorted({one.name for one in directions if _is_supervised(job, one.direction)}),
+        **_described(model, reader, job, output),
+        "supervised": sorted(
+            {one.name for one in directions if model.is_supervised(one.direction, reader.translator)}
+        ),
         "layers": {side: list(chosen) for side, chosen in layers.items()},
         "encoder_output": reader.hidden.layers["encoder"][-1],
         "splits": splits,
@@ -189,7 +179,7 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
 
 
 def _lines_of(
-    job: FolderExtraction, split: str, files: dict[Direction, Path]
+    model: RawTextModel, reader, job: FolderExtraction, split: str, files: dict[Direction, Path]
 ) -> list[tuple[DirectionLines, list[str] | None]]:
     """The chosen directions of a set with their lines, and references if these are given to the decoder."""
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in files.items()}
@@ -202,40 +192,21 @@ def _lines_of(
     kept = with_words(lines, f"{split} set")
     say_skipped({direction: len(lines[direction]) - len(own) for direction, own in kept.items()}, split)
     found = []
-    for source, target in _chosen(job, split, files):
+    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
+    for source, target in choose_sets(model, reader.translator, files, split, wanted):
         references = kept[target, source] if job.forced == "reference" else None
         found.append((DirectionLines(split, (source, target), kept[source, target], []), references))
     return found
 
 
-def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
-    if wanted not in SETS:
-        directions = parse_directions(wanted, "--directions")
-        if missing := [one for one in directions if one not in files]:
-            raise InputError(f"--directions: no {split} set of {format_direction(missing[0])}")
-        return directions
-    directions = sorted(files)
-    if wanted != SETS[0]:
-        directions = [one for one in directions if _is_supervised(job, one) == (wanted == SETS[1])]
-    if not directions:
-        raise InputError(f"{split} set: no {wanted} direction; --supervised says which ones are")
-    return directions
-
-
-def _is_supervised(job: FolderExtraction, direction: Direction) -> bool:
-    given = job.model.supervised
-    return given is None or direction in {split_direction(name) for name in given}
-
-
-def _name_parts(directions: Sequence[DirectionLines], has_decoder: bool) -> dict:
+def _name_parts(directions: Sequence[DirectionLines], reader) -> dict:
     """Give every direction its parts. Returns the field "splits" of the index."""
     known: dict[bytes, str] = {}
     splits: dict[str, dict] = {}
     for each in directions:
         names = {}
-        for side in SIDES[: 1 + has_decoder]:
-            rows = [getattr(tokens, side) for tokens in each.tokens]
+        for side in SIDES[: 1 + reader.has_decoder]:
+            rows = [reader.numbers(getattr(tokens, side), side) for tokens in each.tokens]
             content = repr((each.split, side, rows)).encode()
             digest = hashlib.sha256(content).digest()
             if digest not in known:
@@ -306,11 +277,10 @@ def _store_direction(
         writer.close()
 
 
-def _described(job: FolderExtraction, reader, output: Path) -> dict:
+def _described(model: RawTextModel, reader, job: FolderExtraction, output: Path) -> dict:
     """What the index says of the model and the lines."""
-    model = job.model
-    data = model.data.resolve().name if model.data else job.splits[0]
-    described = model.provenance(None)
+    lines = {"files": dict(job.input)} if job.input else {"path": path_in_record(model.data, output)}
+    described = model.provenance(reader.translator)
     if not reader.has_decoder:
         described["system"] = {
             "name": described["system"]["name"],
@@ -319,8 +289,8 @@ def _described(job: FolderExtraction, reader, output: Path) -> dict:
         }
     return {
         **described,
-        "data": {"path": path_in_record(model.data, output)} if model.data else {"files": dict(job.input)},
-        "dataset": model.dataset or data,
+        "data": lines,
+        "dataset": model.dataset or (job.splits[0] if job.input else model.data.resolve().name),
         "command": command_typed("eval"),
         "forced": job.forced if reader.has_decoder else None,
         "beam": job.decoding.search.beam,

@@ -1,5 +1,6 @@
 """Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
-fairseq's, and of folders of `transformers` (`eval.probes.folder_states`).
+fairseq's, and of models that read raw text (`eval.probes.folder_states`): folders of `transformers`, and
+checkpoints with a folder of `fairseq-preprocess`.
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
@@ -36,8 +37,10 @@ from eval.probes.store import (
 )
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel, settings_of
+from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
+from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import DecodingOptions
-from eval.translation.transformers_model import is_model_folder
+from eval.translation.transformers_model import TransformersModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,23 +88,25 @@ class Written:
 
 
 def add_arguments(parser) -> None:
-    for options in (Extraction, FolderOptions, Written):
+    for options in (Extraction, FolderOptions, RawTextOptions, Written):
         add_options(parser, options)
 
 
 def main(args) -> None:
     written = from_arguments(Written, args)
-    if is_model_folder(args.checkpoint):
+    model = model_of(from_arguments(ModelOptions, args))
+    if isinstance(model, RawTextModel):
         if args.untrained is not None:
-            raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
-        extract_folder(from_arguments(FolderExtraction, args), written.output, written.force)
+            raise InputError("--untrained: needs a checkpoint with its binarized folder; leave it out")
+        if args.input and isinstance(model, TransformersModel) and model.data:
+            raise InputError("--input: in place of --data; leave out one of them")
+        extract_folder(model, from_arguments(FolderExtraction, args), written.output, written.force)
         return
-    for name in ("input", "supervised", "language_codes", "source_prefix"):
-        if getattr(args, name):
-            raise InputError(
-                f"--{name.replace('_', '-')}: of a folder of transformers, not of --checkpoint"
-                f" {args.checkpoint}; leave it out"
-            )
+    if args.input:
+        raise InputError(
+            f"--input: needs a model that reads raw text, found --checkpoint {args.checkpoint} with its"
+            " binarized folder; leave it out"
+        )
     job = from_arguments(Extraction, args)
     files = job.model.data_files(job.splits)
     stamp = Stamp(written.output / ".states.done", KIND, settings_of(job), files)

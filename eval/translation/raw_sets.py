@@ -5,7 +5,7 @@ run continues where it was.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
         return
     started = time.monotonic()
     translator = model.translator(options)
-    directions = _chosen(model, job, translator, sets)
+    directions = choose_sets(model, translator, sets, job.split, job.directions, job.pivot)
     with step.journal() as journal:
         lines = {path: list(read_lines(path)) for path in {sets[direction] for direction in directions}}
         texts = [lines[sets[direction]] for direction in directions]
@@ -81,44 +81,63 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
     step.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
 
 
-def _chosen(
-    model: RawTextModel, job: RawSetsJob, translator: Translator, sets: dict[Direction, Path]
+def choose_sets(
+    model: RawTextModel,
+    translator: Translator | None,
+    sets: Collection[Direction],
+    split: str,
+    wanted: str,
+    pivot: str | None = None,
 ) -> list[Direction]:
-    """The directions that are translated, in alphabetical order."""
-    if job.directions in SETS:
+    """The directions that are asked of a model, in alphabetical order.
+
+    Args:
+        translator: None for a model that reads any language and does not translate.
+        sets: directions that have lines.
+        wanted: one of SETS, or a list such as "de-fr,fr-de".
+        pivot: with a pivot language, only zero-shot directions between other languages.
+
+    Raises:
+        InputError: a direction without lines, or one that the model does not translate; or none is left.
+    """
+    if wanted in SETS:
         directions = [direction for direction in sets if _is_known(translator, direction)]
-        if job.directions != SETS[0]:
-            wanted = job.directions == SETS[1]
+        if wanted != SETS[0]:
+            is_supervised = wanted == SETS[1]
             directions = [
-                direction for direction in directions if model.is_supervised(direction, translator) == wanted
+                direction
+                for direction in directions
+                if model.is_supervised(direction, translator) == is_supervised
             ]
     else:
-        directions = parse_directions(job.directions, "--directions")
+        directions = parse_directions(wanted, "--directions")
         for direction in directions:
             if direction not in sets:
-                raise InputError(f"{model.text}: no {job.split} set of {format_direction(direction)}")
-            translator.check(*direction)
-    if job.pivot:
+                raise InputError(f"--directions: no {split} set of {format_direction(direction)}")
+            if translator:
+                translator.check(*direction)
+    if pivot:
         directions = [
             direction
             for direction in directions
-            if not model.is_supervised(direction, translator) and job.pivot not in direction
+            if not model.is_supervised(direction, translator) and pivot not in direction
         ]
         for source, target in directions:
-            translator.check(source, job.pivot), translator.check(job.pivot, target)
+            translator.check(source, pivot), translator.check(pivot, target)
     if not directions:
         raise InputError(
-            f"{model.text}: no {job.split} set for {job.directions} directions"
-            f"{f' through {job.pivot}' if job.pivot else ''} that {model.checkpoint} translates; it has"
+            f"{model.checkpoint}: no {split} set for {wanted} directions"
+            f"{f' through {pivot}' if pivot else ''} that it knows; there are"
             f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
             " are not zero-shot)"
         )
     return sorted(directions)
 
 
-def _is_known(translator: Translator, direction: Direction) -> bool:
+def _is_known(translator: Translator | None, direction: Direction) -> bool:
     try:
-        translator.check(*direction)
+        if translator:
+            translator.check(*direction)
     except InputError:
         return False
     return True
