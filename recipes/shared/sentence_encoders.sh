@@ -15,15 +15,18 @@ SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all 
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
 FURTHER_RESULTS=()      # of the encoders of a recipe, besides those of its test sets
 
-# English and another language, as file names have them.
-pair_of() { # LANGUAGE
-  if [[ $1 < en ]]; then echo "$1-en"; else echo "en-$1"; fi
+# Fill PAIR: English and another language, as file names have them.
+set_pair() { # LANGUAGE
+  if [[ $1 < en ]]; then PAIR=$1-en; else PAIR=en-$1; fi
 }
 
 # All pairs with English, separated by commas.
 pairs_with_english() { # LANGUAGE...
   local language pairs=()
-  for language in "$@"; do [[ $language == en ]] || pairs+=("$(pair_of "$language")"); done
+  for language in "$@"; do
+    set_pair "$language"
+    [[ $language == en ]] || pairs+=("$PAIR")
+  done
   joined "${pairs[@]}"
 }
 
@@ -97,9 +100,13 @@ evaluate() { # SYSTEM SEED
 
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part language files=() un=()
-  for language in "${MULTIWAY[@]}"; do files+=("$DATA/text/test.$(pair_of "$language").$language"); done
-  [[ ${#MULTIWAY[@]} == 0 ]] || # and once the English side
-    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$(pair_of "${MULTIWAY[0]}").en" --dataset "$NAME, multi-parallel"
+  for language in "${MULTIWAY[@]}"; do
+    set_pair "$language"
+    files+=("$DATA/text/test.$PAIR.$language")
+  done
+  [[ ${#MULTIWAY[@]} == 0 ]] || set_pair "${MULTIWAY[0]}" # and once the English side
+  [[ ${#MULTIWAY[@]} == 0 ]] ||
+    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$PAIR.en" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" "${SMALLER_OPTIONS[@]}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
   [[ -z $NEW_TATOEBA ]] || for part in english others; do

@@ -9,16 +9,11 @@ from tests.eval.rows import rows_of
 
 @pytest.fixture
 def llr(command, tmp_path):
-    """Run `probe llr` on stores and return its rows, or the result of a command that failed. Its figures are
-    files of nothing, which takes a tenth of the time, unless they are `drawn`.
-    """
+    """Run `probe llr` on stores and return its rows, or the result of a command that failed."""
 
-    def run(*stores, options=(), output="llr", drawn=False):
+    def run(*stores, options=(), output="llr"):
         folders = [getattr(store, "folder", store) for store in stores]
-        with pytest.MonkeyPatch.context() as patch:
-            if not drawn:
-                patch.setattr("eval.reporting.plots.image_files", lambda figure: {"png": b""})
-            result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
+        result = command("probe", "llr", *folders, "--output", tmp_path / output, *options)
         return result if result.status else rows_of(tmp_path / output / "llr.csv")
 
     return run

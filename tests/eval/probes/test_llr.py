@@ -70,7 +70,7 @@ def test_a_finished_probe_is_skipped(tmp_path, llr, command):
     assert not again.out
 
 
-def test_figure_and_numbers(tmp_path, llr, command, row_of):
+def test_figure_and_numbers(tmp_path, llr, command, row_of, draws):
     stores = [
         write_store(
             tmp_path / f"{name}{seed}",
@@ -80,7 +80,7 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
         for name, layer in (("Pre", "L3"), ("Post", "L2"))
         for seed in (1, 2)
     ]
-    rows = llr(*stores, drawn=True)
+    rows = llr(*stores)
     for ending, start in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         assert (tmp_path / f"llr/llr_toy.{ending}").read_bytes().startswith(start)
     with open(tmp_path / "llr/llr_toy.csv", encoding="utf-8", newline="") as stream:

@@ -66,7 +66,7 @@ def test_it_measures_the_means_of_every_layer_and_pair(store, vectors, probe, ro
     assert rows(kind="supervised", measure="svcca_by_chance", layer="output").value.max() < 0.3
 
 
-def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path):
+def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path, draws):
     assert probe(store("one"), store("two", seed=2), store("three", name="B")).status == 0
     with open(tmp_path / "out/similarity_svcca_layers_toy.csv", encoding="utf-8", newline="") as stream:
         shown = [row for row in csv.DictReader(stream) if row["measure"] == "svcca"]

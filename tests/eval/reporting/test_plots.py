@@ -7,6 +7,7 @@ from eval.results.systems import MeanStd
 
 NAME = '$a_{$ \\frac{ <b> & "q"'
 VALUE = MeanStd(1.0, 0.5)
+pytestmark = pytest.mark.usefixtures("draws")
 PLOTS = {
     "horizontal_bars": lambda: plots.horizontal_bars([NAME, "x"], {NAME: [VALUE, None]}, NAME),
     "dots": lambda: plots.dots([NAME, "x"], {NAME: [VALUE, None]}, NAME, []),
