@@ -65,9 +65,9 @@ SCHEMAS = {
         "forced": Optional(str),
         "tags": [int],
         "eos": int,
-        "splits": Objects(
-            Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
-        ),  # language models have no decoder
+        "splits": Objects(  # language models have one side
+            Objects({"encoder": Optional(str), "decoder": Optional(str), "text_sha256": Optional(str)})
+        ),
     },
     "data-size": {
         **ROWS,
