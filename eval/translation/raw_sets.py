@@ -6,7 +6,6 @@ run continues where it was.
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -14,35 +13,18 @@ from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name
-from command_line.outputs import checksum, write_json, write_text
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from eval.results.scores import TRANSLATION
-from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import SETS
 from eval.translation.raw_text_model import RawTextModel
+from eval.translation.translated_folder import SetsJob, decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Sentence, Translator, TranslatorOptions
 
 
-@dataclass(frozen=True)
-class RawSetsJob:
-    """Which sets are translated, and how.
-
-    Attributes:
-        directions: one of SETS, or a list such as "de-fr,fr-de".
-        pivot: language through which zero-shot directions are translated.
-    """
-
-    split: str
-    directions: str
-    pivot: str | None
-    how: TranslationOptions
-
-
-def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force: bool) -> None:
+def translate_raw_sets(model: RawTextModel, job: SetsJob, output: Path, force: bool) -> None:
     """Load, search, write, unless it is done.
 
     Raises:
@@ -71,14 +53,15 @@ def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force
         else:
             hypotheses = _translated(translator, journal, directions, texts, "translate")
         cost = decoding_cost(journal)
-    for direction, translations in zip(directions, hypotheses, strict=True):
-        text = "".join(f"{line}\n" for line in translations)
-        write_text(output / f"{format_direction(direction)}.txt", text)
-    record = _record(model, translator, job, directions, hypotheses, output)
-    record["seconds"] = round(time.monotonic() - started, 1)  # of this run
-    record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
-    write_json(output / TRANSLATION, record)
-    step.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
+    supervised = [direction for direction in directions if model.is_supervised(direction, translator)]
+    origin = {
+        **model.provenance(translator),
+        "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
+        "dataset": model.dataset or model.data.resolve().name,
+        "command": command_typed("eval"),
+    }
+    texts = dict(zip(directions, hypotheses, strict=True))
+    step.finish(write_translations(output, job, origin, texts, supervised, cost, started))
 
 
 def choose_sets(
@@ -187,33 +170,3 @@ def _translated(
     for number, (text, line) in enumerate(places):
         translations[text][line] = known[number]
     return translations
-
-
-def _record(
-    model: RawTextModel,
-    translator: Translator,
-    job: RawSetsJob,
-    directions: list[Direction],
-    hypotheses: list[list[str]],
-    output: Path,
-) -> dict:
-    """The contents of `translate.json`, as for our models."""
-    entries = {
-        format_direction(direction): {
-            "kind": "supervised" if model.is_supervised(direction, translator) else "zero-shot",
-            "lines": len(lines),
-            "sha256": checksum(output / f"{format_direction(direction)}.txt"),
-        }
-        for direction, lines in zip(directions, hypotheses, strict=True)
-    }
-    return {
-        "format": 1,
-        **model.provenance(translator),
-        "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
-        "dataset": model.dataset or model.data.resolve().name,
-        "command": command_typed("eval"),
-        "split": job.split,
-        **job.how.record(),
-        "pivot": job.pivot,
-        "directions": entries,
-    }

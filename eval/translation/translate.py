@@ -27,37 +27,24 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import JournaledStep
 from command_line.option_classes import add_options, from_arguments
-from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
-from eval.results.scores import TRANSLATION
-from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import Directions, EvaluatedModel, settings_of
 from eval.translation.long_lines import CHOICES
 from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import LARGEST_BEAM
+from eval.translation.translated_folder import SetsJob, decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
 
 SPLIT = "test"
 
 
 @dataclass(frozen=True)
-class TranslationJob:
-    """What is translated with what.
-
-    Attributes:
-        split: of the data.
-        directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de".
-        pivot: language through which zero-shot directions are translated.
-    """
+class TranslationJob(SetsJob):
+    """What is translated with a model that reads binarized sets."""
 
     model: EvaluatedModel
-    split: str
-    directions: str
-    pivot: str | None
-    how: TranslationOptions
 
 
 def add_arguments(parser) -> None:
@@ -123,9 +110,9 @@ def main(args) -> None:
     if args.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     if isinstance(model, RawTextModel):
-        from eval.translation.raw_sets import RawSetsJob, translate_raw_sets
+        from eval.translation.raw_sets import translate_raw_sets
 
-        translate_raw_sets(model, from_arguments(RawSetsJob, args), args.output, args.force)
+        translate_raw_sets(model, from_arguments(SetsJob, args), args.output, args.force)
         return
     job = from_arguments(TranslationJob, args)
     job.how.check()
@@ -138,7 +125,7 @@ def main(args) -> None:
 
 def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
     """Load, choose directions, search, write."""
-    from eval.translation.decoding import load_sources, search_all
+    from eval.translation.decoding import load_sources, search_all, text_of
     from eval.translation.directions import choose_directions
     from eval.translation.pivot import through_pivot
 
@@ -154,47 +141,13 @@ def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
             parts = [load_sources(decoder.task, data, job.split, direction) for direction in directions]
             hypotheses = search_all(decoder, journal, parts, "translate")
         cost = decoding_cost(journal)
-    lines = _write_hypotheses(loaded.task, data, output, directions, hypotheses)
-    seconds = time.monotonic() - started
-    record = describe(job, loaded, output, directions, lines)
-    record["seconds"] = round(seconds, 1)  # of this run; `decoding` is of those that were killed, too
-    record["decoding"] = {"sentences": sum(lines.values()), **cost}
-    write_json(output / TRANSLATION, record)
-    step.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
-
-
-def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
-    """Write `SRC-TGT.txt`; returns lines per direction."""
-    from eval.translation.decoding import text_of
-
     preparation = Preparation.load(data)
-    lines = {}
-    for direction, sentences in zip(directions, hypotheses, strict=True):
-        texts = [text_of(preparation, task.dictionary, direction[1], tokens) for tokens in sentences]
-        name = "-".join(direction)
-        write_text(output / f"{name}.txt", "".join(f"{text}\n" for text in texts))
-        lines[name] = len(texts)
-    return lines
-
-
-def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[str, int]) -> dict:
-    """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
-    entries = {}
-    for direction in directions:
-        name = format_direction(direction)
-        supervised = direction in loaded.task.supervised
-        entries[name] = {
-            "kind": "supervised" if supervised else "zero-shot",
-            "lines": lines[name],
-            "sha256": checksum(output / f"{name}.txt"),
-        }
-    origin = job.model.provenance(loaded)
-    origin["data"]["path"] = path_in_record(job.model.data, output)
-    return {
-        "format": 1,
-        **origin,
-        "split": job.split,
-        **job.how.record(),
-        "pivot": job.pivot,
-        "directions": entries,
+    texts = {
+        direction: [
+            text_of(preparation, loaded.task.dictionary, direction[1], tokens) for tokens in sentences
+        ]
+        for direction, sentences in zip(directions, hypotheses, strict=True)
     }
+    origin = job.model.provenance(loaded)
+    origin["data"]["path"] = path_in_record(data, output)
+    step.finish(write_translations(output, job, origin, texts, loaded.task.supervised, cost, started))
