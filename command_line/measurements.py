@@ -13,7 +13,7 @@ all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 | `kind` | "supervised" or "zero-shot" directions; "training": what a classifier learned from |
 | `direction` | a direction or a pair of languages (`de-en`), or a language |
 | `part` | of a measure: a task, an identified language, a group of languages |
-| `group` | of tokens: their kind (`tags`, `word 1`, …), or the label that a classifier gave them |
+| `group` | of tokens: their kind (`tags`, `word 1`, …), or the label of a classifier; published: the table |
 | `layer` | of the network, as `eval/probes/store.py` names them |
 | `update` | of the training |
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |
@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
@@ -47,6 +48,12 @@ COLUMNS = (
 )
 EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
+
+
+class Example(TypedDict):
+    """Of a run, whatever else it holds."""
+
+    run: int
 
 
 @dataclass
@@ -171,7 +178,7 @@ def read_examples(path: Path) -> list[dict]:
     examples = []
     for number, line in enumerate(read_lines(path) if path.exists() else (), 1):
         examples.append(parse_json(line.encode(), path, number))
-        check(examples[-1], {"run": int}, at(path, number))
+        check(examples[-1], Example, at(path, number))
     return examples
 
 

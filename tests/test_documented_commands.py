@@ -23,7 +23,6 @@ from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 # Pages whose commands a test of their own runs as they stand.
 RUN_BY = {
     "docs/embeddings.md": "tests/embeddings/test_guide.py",
-    "docs/probing_from_python.md": "tests/integration/test_python_pages.py",
 }
 # What no test runs as it stands: page, how the commands begin (a regular expression), why.
 NOT_RUN = (

@@ -24,8 +24,8 @@ from eval.results.files import checkpoint_checksum, result_file, split_direction
 from eval.results.scores import TRANSLATION, Translation
 from eval.scoring.off_target import IDENTIFIER, check_identifier, intended, labels_of_languages
 from eval.scoring.test_sets import DirectionFiles, direction_files, paths_of
-from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.model_options import ModelOptions, ReadingOptions, model_of
+from eval.translation.evaluated_model import EvaluatedModel, NamedModel
+from eval.translation.model_options import RawTextOptions, ReadingOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import DecodingOptions
 from eval.translation.translator import TranslatorOptions
@@ -50,7 +50,7 @@ class Options(ReadingOptions):
     @property
     def model(self) -> EvaluatedModel | RawTextModel:
         reading = {declared.name: getattr(self, declared.name) for declared in fields(ReadingOptions)}
-        return model_of(ModelOptions(checkpoint=self.checkpoint, data=self.data, **reading))
+        return model_of(NamedModel(self.checkpoint, self.data), RawTextOptions(**reading))
 
 
 def main(options: Options) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
+from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
 from eval.probes.readers import Reader
 
@@ -52,7 +53,7 @@ def contributions_of(
     rows = reader.tokens(sources, direction, outputs)
     no_words = torch.tensor([*reader.tags, reader.eos])
     found: dict[int, LineContributions] = {}
-    for batch in reader.batches(rows, max_tokens):
+    for batch in batches([row.longest for row in rows], max_tokens):
         given = [rows[number] for number in batch]
         source, tags, attention = shares(reader.hidden, given, reader.tags, reader.eos)
         for place, (number, row) in enumerate(zip(batch, given, strict=True)):

@@ -4,11 +4,9 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from command_line.errors import InputError
@@ -23,6 +21,7 @@ from data_prep.model_folders.loading import (
 )
 from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.line_states import LineStates
 from eval.probes.store import NO_TOKEN, SIDES
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.fairseq_model import FairseqModel
@@ -31,23 +30,6 @@ from eval.translation.translator import Sentence, Translator, TranslatorOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
 
 KIND = "models of transformers"
-
-
-class LineStates(NamedTuple):
-    """The states of a line.
-
-    Attributes:
-        source, target: its languages; of a model without a decoder there is no target.
-        encoder, decoder: layer -> states, T x C, float32.
-        encoder_tokens, decoder_tokens: what stands at the T places, as the model writes it.
-    """
-
-    source: str
-    target: str | None
-    encoder: dict[str, np.ndarray]
-    encoder_tokens: list[str]
-    decoder: dict[str, np.ndarray]
-    decoder_tokens: list[str]
 
 
 class Reader(ABC):
@@ -100,7 +82,8 @@ class Reader(ABC):
         """The states of lines, in their order.
 
         Args:
-            target: language that a model that translates is asked for.
+            target: language that a model that translates is asked for; of other models, what the lines are
+                called a translation into.
             references: what the decoder is given; None: its own output.
             max_tokens: of a batch.
 
@@ -115,13 +98,12 @@ class Reader(ABC):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 raise InputError(f"states: line {number} has no words; leave it out")
-        target = target if self.has_decoder else None
         rows = self.tokens(lines, (source, target), references)
         found: dict[int, LineStates] = {}
-        for batch in self.batches(rows, max_tokens):
+        for batch in batches([row.longest for row in rows], max_tokens):
             states = self.hidden([rows[number] for number in batch])
             for place, number in enumerate(batch):
-                sides = []
+                sides: list = []
                 for side in SIDES:
                     ids = getattr(rows[number], side)
                     by_layer = {
@@ -131,10 +113,6 @@ class Reader(ABC):
                     sides += [by_layer, self.names(self.numbers(ids, side))]
                 found[number] = LineStates(source, target, *sides)
         return [found[number] for number in range(len(rows))]
-
-    def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
-        """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
-        return batches([max(len(row.encoder), len(row.decoder)) for row in rows], max_tokens)
 
     def _sentences(self, lines: Sequence[str], direction: Direction) -> list[Sentence]:
         """One of every line; the end of one that is too long is cut."""
@@ -201,13 +179,7 @@ class CheckpointReader(Reader):
             outputs = self._outputs(sources)
         else:
             outputs = [self.translator.reference_ids(line, direction) for line in references]
-        start = self.eos if sources.decoder_start is None else sources.decoder_start
-        begin = [start, *sources.target_tags]
-        announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
-        return [
-            Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
-            for number, output in enumerate(outputs)
-        ]
+        return tokens_of(sources, outputs, self.eos)
 
     def numbers(self, ids: Sequence[int], side: str) -> Sequence[int]:
         """If the sides have different dictionaries, the target's symbols come behind the source's. Special
@@ -228,6 +200,21 @@ class CheckpointReader(Reader):
         for numbers, found in self._decoder.translate([sources]):
             outputs.update(zip(numbers, found, strict=True))
         return [outputs[number] for number in range(len(sources))]
+
+
+def tokens_of(sources: DirectionData, outputs: Sequence[Sequence[int]], eos: int) -> list[Tokens]:
+    """What a model of fairseq is given.
+
+    Args:
+        outputs: of the decoder, without forced tag and `</s>`.
+    """
+    start = eos if sources.decoder_start is None else sources.decoder_start
+    begin = [start, *sources.target_tags]
+    announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
+    return [
+        Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
+        for number, output in enumerate(outputs)
+    ]
 
 
 class TextReader(Reader):

@@ -12,16 +12,23 @@ from eval.translation.transformers_model import TransformersModel, is_model_fold
 from eval.translation.translator import Translator, TranslatorOptions
 
 
-def model_in(folder: str | Path | FairseqModel) -> EvaluatedModel | FairseqModel | TransformersModel:
-    """The model that a folder holds, not loaded yet; a `FairseqModel` names its files itself.
+def model_in(
+    path: str | Path | FairseqModel, data: str | Path | None = None
+) -> EvaluatedModel | FairseqModel | TransformersModel:
+    """The model of a folder or checkpoint, not loaded yet; a `FairseqModel` names its files itself.
+
+    Args:
+        data: the binarized folder of a checkpoint.
 
     Raises:
-        InputError: it is neither of `transformers` nor of `fairseq_ext package`.
+        InputError: without data, a folder that is neither of `transformers` nor of `fairseq_ext package`.
     """
-    if isinstance(folder, FairseqModel):
-        return folder
-    folder = Path(folder)
-    return TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
+    if isinstance(path, FairseqModel):
+        return path
+    path = Path(path)
+    if is_model_folder(path):
+        return TransformersModel(path)
+    return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
 
 
 def load_translator(

@@ -6,50 +6,62 @@ run continues where it was.
 
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
-from command_line.option_classes import by_name
+from command_line.option_classes import by_name, option
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from eval.translation.evaluated_model import SETS
+from eval.translation.evaluated_model import SETS, Directions
 from eval.translation.raw_text_model import RawTextModel
-from eval.translation.translated_folder import SetsJob, decoding_cost, write_translations
+from eval.translation.translated_folder import decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Sentence, Translator, TranslatorOptions
 
+SPLIT = "test"
 
-def translate_raw_sets(model: RawTextModel, job: SetsJob, output: Path, force: bool) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class SetOptions(Directions):
+    """Which sets are translated."""
+
+    split: str = option("which set to translate", SPLIT, type=types.split)
+    pivot: str | None = option("translate zero-shot directions through this language")
+
+
+def translate_raw_sets(
+    model: RawTextModel, sets: SetOptions, how: TranslationOptions, output: Path, force: bool
+) -> None:
     """Load, search, write, unless it is done.
 
     Raises:
         InputError: no such sets, no such model; a direction that it does not translate.
     """
-    options = TranslatorOptions(
-        **{name: getattr(job.how, name) for name in TranslationOptions.__dataclass_fields__}
-    )
-    sets = source_files(model.text, job.split)
-    settings = by_name(job) | by_name(model)
-    inputs = [*set(sets.values()), *model.files()]
+    options = TranslatorOptions(**{field.name: getattr(how, field.name) for field in fields(how)})
+    sources = source_files(model.text, sets.split)
+    settings = by_name(sets) | by_name(how) | by_name(model)
+    inputs = [*set(sources.values()), *model.files()]
     step = JournaledStep(Stamp(output / ".translate.done", "translate", settings, inputs), force)
     if step.is_complete():
         return
     started = time.monotonic()
     translator = model.translator(options)
-    directions = choose_sets(model, translator, sets, job.split, job.directions, job.pivot)
+    directions = choose_sets(model, translator, sources, sets.split, sets.directions, sets.pivot)
     with step.journal() as journal:
-        lines = {path: list(read_lines(path)) for path in {sets[direction] for direction in directions}}
-        texts = [lines[sets[direction]] for direction in directions]
-        if job.pivot:
-            to_pivot = [(source, job.pivot) for source, _ in directions]
-            texts = _translated(translator, journal, to_pivot, texts, f"to {job.pivot}")
-            from_pivot = [(job.pivot, target) for _, target in directions]
-            hypotheses = _translated(translator, journal, from_pivot, texts, f"from {job.pivot}")
+        lines = {path: list(read_lines(path)) for path in {sources[direction] for direction in directions}}
+        texts = [lines[sources[direction]] for direction in directions]
+        if pivot := sets.pivot:
+            to_pivot = [(source, pivot) for source, _ in directions]
+            texts = _translated(translator, journal, to_pivot, texts, f"to {pivot}")
+            from_pivot = [(pivot, target) for _, target in directions]
+            hypotheses = _translated(translator, journal, from_pivot, texts, f"from {pivot}")
         else:
             hypotheses = _translated(translator, journal, directions, texts, "translate")
         cost = decoding_cost(journal)
@@ -60,8 +72,9 @@ def translate_raw_sets(model: RawTextModel, job: SetsJob, output: Path, force: b
         "dataset": model.dataset or model.data.resolve().name,
         "command": command_typed("eval"),
     }
-    texts = dict(zip(directions, hypotheses, strict=True))
-    step.finish(write_translations(output, job, origin, texts, supervised, cost, started))
+    described = origin | {"split": sets.split, **how.record(), "pivot": sets.pivot}
+    translations = dict(zip(directions, hypotheses, strict=True))
+    step.finish(write_translations(output, described, translations, supervised, cost, started))
 
 
 def choose_sets(
@@ -147,26 +160,26 @@ def _translated(
             parts = translator.sentences(line.strip(), direction, name)
             sentences += parts
             places += [(number, line_number)] * len(parts)
-    known: dict[int, str] = {}
+    text_of: dict[int, str] = {}
     for entry in journal.entries:
         if entry["stage"] == stage:
-            known.update(zip(entry["examples"], entry["texts"], strict=True))
-    asked = [number for number in range(len(sentences)) if number not in known]
+            text_of.update(zip(entry["examples"], entry["texts"], strict=True))
+    asked = [number for number in range(len(sentences)) if number not in text_of]
     batches = translator.search([sentences[number] for number in asked], 1, with_scores=False)
     begun, tokens = time.monotonic(), translator.decoder_tokens
     for numbers, candidates in progress(
         batches, len(asked), stage, "sentence", size=lambda batch: len(batch[0])
     ):
         examples = [asked[number] for number in numbers]
-        found = [best[0].text for best in candidates]
+        best = [of_sentence[0].text for of_sentence in candidates]
         now = translator.decoder_tokens
         cost = {
             "seconds": time.monotonic() - begun,
             "decoder_tokens": None if now is None else now - tokens,
         }
-        journal.add({"stage": stage, "examples": examples, "texts": found, "cost": cost})
-        known.update(zip(examples, found, strict=True))
+        journal.add({"stage": stage, "examples": examples, "texts": best, "cost": cost})
+        text_of.update(zip(examples, best, strict=True))
         begun, tokens = time.monotonic(), now
     for number, (text, line) in enumerate(places):
-        translations[text][line] = known[number]
+        translations[text][line] = text_of[number]
     return translations

@@ -2,35 +2,17 @@
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.journal import Journal
 from command_line.outputs import checksum, write_json, write_text
 from data_prep.formats.directions import Direction, format_direction
 from eval.results.scores import TRANSLATION
-from eval.translation.translation_options import TranslationOptions
-
-
-@dataclass(frozen=True)
-class SetsJob:
-    """Which test sets are translated, and how.
-
-    Attributes:
-        directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de".
-        pivot: language through which zero-shot directions are translated.
-    """
-
-    split: str
-    directions: str
-    pivot: str | None
-    how: TranslationOptions
 
 
 def write_translations(
     output: Path,
-    job: SetsJob,
-    origin: dict,
+    described: dict,
     hypotheses: Mapping[Direction, Sequence[str]],
     supervised: Collection[Direction],
     cost: dict,
@@ -39,7 +21,7 @@ def write_translations(
     """Write the folder; returns its files.
 
     Args:
-        origin: what translate.json says of model and data.
+        described: what translate.json says of model, data and search.
         hypotheses: lines per direction.
         supervised: directions; all others are zero-shot.
         cost: from `decoding_cost`.
@@ -57,10 +39,7 @@ def write_translations(
         }
     record = {
         "format": 1,
-        **origin,
-        "split": job.split,
-        **job.how.record(),
-        "pivot": job.pivot,
+        **described,
         "directions": entries,
         "seconds": round(time.monotonic() - started, 1),  # of this run; `decoding` is of killed ones, too
         "decoding": {"sentences": sum(map(len, hypotheses.values())), **cost},

@@ -13,7 +13,8 @@ SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and sho
 DIRECTION=''            # from English or to it, where all pairs have it: what is tested and shown; both without
 SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
-FURTHER_RESULTS=()      # of the encoders of a recipe, besides those of its test sets
+TASK_RESULTS=()         # of all encoders, besides those of the test sets here
+FURTHER_RESULTS=()      # of the encoders that a recipe trains
 
 # Fill PAIR: English and another language, as file names have them.
 set_pair() { # LANGUAGE
@@ -120,7 +121,10 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   fi
   [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
   [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
+  further_tests "$@"
 }
+
+further_tests() { :; } # FOLDER ENCODER_OPTION..., of a recipe that has more; their results are TASK_RESULTS
 
 retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
@@ -157,7 +161,7 @@ set_result_files() {
   RESULT_FILES=(
     ${MULTIWAY:+multiway/sentence-retrieval.json} ${TATOEBA:+tatoeba/sentence-retrieval.json} ${FLORES:+flores/sentence-retrieval.json}
     ${UNITED_NATIONS:+un/sentence-retrieval.json} ${NEW_TATOEBA:+new-tatoeba-english/sentence-retrieval.json new-tatoeba-others/sentence-retrieval.json}
-    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${FURTHER_RESULTS[@]}"
+    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${TASK_RESULTS[@]}" "${FURTHER_RESULTS[@]}"
   )
 }
 
@@ -191,6 +195,6 @@ compare_retrieval() { # NAME OPTION...
 
 # shellcheck disable=SC2120 # options are those of the recipe that has some
 write_report() { # OPTION...
-  run python -m eval report "${RESULTS[@]}" "$@" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  run python -m eval report "${RESULTS[@]}" "$@" --reference "$HERE/reference.csv" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   note_report "$OUTPUT"
 }

@@ -28,12 +28,12 @@ def system(tmp_path, data, **options):
     """A system of one layer per side whose matrices of embeddings are its own."""
     given = {"encoder_layers": 1, "decoder_layers": 1, **options}
     checkpoint = write_checkpoint(tmp_path / "model.pt", data, **given)
-    return load_model(package(tmp_path / "system", data, checkpoint), OPTIONS)
+    return load_model(package(tmp_path / "system", data, checkpoint), options=OPTIONS)
 
 
 def of_transformers(tmp_path, kind):
     (tmp_path / kind).mkdir()
-    return load_model(WRITERS[kind](tmp_path / kind), OPTIONS)
+    return load_model(WRITERS[kind](tmp_path / kind), options=OPTIONS)
 
 
 def log_probabilities(logits, following) -> list[float]:
@@ -157,7 +157,7 @@ def test_a_model_that_looks_at_its_source_alone(tmp_path, data):
 def test_stock_fairseq(tmp_path):
     case = with_byte_pairs(tmp_path / "data")
     files = {"data": case.folder, "bpe_codes": case.folder / "codes", "lowercase": True}
-    reader = load_model(FairseqModel(case.folder / "model.pt", **files), OPTIONS)
+    reader = load_model(FairseqModel(case.folder / "model.pt", **files), options=OPTIONS)
     (found,) = contributions_of(reader, ("de", "en"), TEXT["de"][:1], TEXT["en"][:1], 1000)
     assert 0 < found.source < 1 and found.tags == 0 and 0 < found.attention_to_words < 1
 

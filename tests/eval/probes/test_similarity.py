@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from eval.probes.svcca_and_cka import linear_cka, svcca
 from tests.eval.probes.planted import sentence_states, write_store
+from tests.eval.probes.test_svcca_and_cka import linear_cka, svcca
 from tests.eval.rows import rows_of
 
 PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}
@@ -99,8 +99,8 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     with open(tmp_path / "report/tables" / name, encoding="utf-8", newline="") as stream:
         folded = [row for row in csv.DictReader(stream) if row["measure"] == f"{measure}_by_chance"]
     (row,) = [row for row in folded if (row["seed"], row["direction"], row["layer"]) == ("1", "de-fr", "L1")]
-    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(np.mean(found))
-    assert float(row["deviation"]) == pytest.approx(np.std(found, ddof=1))
+    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(np.mean(found), rel=1e-3)
+    assert float(row["deviation"]) == pytest.approx(np.std(found, ddof=1), rel=1e-3)
     title = "SVCCA" if measure == "svcca" else "linear CKA"
     drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
     assert drawn_level.mean == pytest.approx(np.mean(found))

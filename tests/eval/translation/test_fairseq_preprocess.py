@@ -182,7 +182,7 @@ def test_from_python(tmp_path):
     files = {"data": case.folder, "bpe_codes": case.folder / "codes", "lowercase": True}
     search = SearchOptions(beam=3, max_len_b=10)
     options = TranslatorOptions(decoding=DecodingOptions(search=search, cpu=True))
-    model = load_model(FairseqModel(case.folder / "model.pt", **files), options)
+    model = load_model(FairseqModel(case.folder / "model.pt", **files), options=options)
     assert model.translator.translate(TEXT["de"], "de", "en") == case.translated()
     (states,) = model.states(TEXT["de"][:1], "de", "en")
     assert states.decoder_tokens == ["</s>", *(case.target[token] for token in case.searched()[0][1])]
