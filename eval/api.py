@@ -16,7 +16,7 @@ from eval.probes import COMMANDS
 from eval.probes.line_states import LineStates, write_store
 from eval.probes.readers import Reader, load_reader
 from eval.probes.store import StateStore
-from eval.results.files import read_result
+from eval.result_files import read_result
 from eval.translation.fairseq_model import FairseqModel
 from eval.translation.loading import load_translator, model_in
 from eval.translation.translator import Candidate, Translator, TranslatorOptions

@@ -20,8 +20,8 @@ from command_line.progress import progress
 from data_prep.formats.package import single_checkpoint
 from data_prep.language_identification import identifier_of
 from eval.reporting.result_file import Written, publish
-from eval.results.files import checkpoint_checksum, result_file, split_direction
-from eval.results.scores import TRANSLATION, Translation
+from eval.result_files import checkpoint_checksum, result_file, split_direction
+from eval.scored import TRANSLATION, Translation
 from eval.scoring.off_target import IDENTIFIER, check_identifier, intended, labels_of_languages
 from eval.scoring.test_sets import DirectionFiles, direction_files, paths_of
 from eval.translation.evaluated_model import EvaluatedModel, NamedModel

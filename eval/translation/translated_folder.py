@@ -7,7 +7,7 @@ from pathlib import Path
 from command_line.journal import Journal
 from command_line.outputs import checksum, write_json, write_text
 from data_prep.formats.directions import Direction, format_direction
-from eval.results.scores import TRANSLATION
+from eval.scored import TRANSLATION
 
 
 def write_translations(

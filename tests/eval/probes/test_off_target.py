@@ -10,7 +10,7 @@ from command_line.lines import read_lines
 from command_line.measurements import Measured, read_examples, write_examples
 from eval.probes.word_scripts import words_by_script
 from eval.reporting.example_tables import in_order
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 from tests.data_prep.fasttext_models import write_identifier
 from tests.eval.rows import rows_of
 
