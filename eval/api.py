@@ -17,13 +17,13 @@ from eval.probes.line_states import LineStates, write_store
 from eval.probes.readers import Reader, load_reader
 from eval.probes.store import StateStore
 from eval.result_files import read_result
-from eval.translation.evaluated_model import EvaluatedModel
-from eval.translation.loading import load_translator
-from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.fairseq_model import FairseqModel
+from eval.translation.loading import load_translator, model_in
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 __all__ = [
     "Candidate",
+    "FairseqModel",
     "InputError",
     "LineStates",
     "Reader",
@@ -38,24 +38,21 @@ __all__ = [
 ]
 
 
-def load_model(path, data=None, options: TranslatorOptions | None = None) -> Reader:
+def load_model(
+    path: str | Path | FairseqModel, data: str | Path | None = None, options: TranslatorOptions | None = None
+) -> Reader:
     """A model whose states can be read: `model.states(lines, "de", "fr")`.
 
     Args:
         path: a folder of `fairseq_ext package`, or of an encoder-decoder, an encoder or a causal model of
-            `transformers`; or a fairseq checkpoint.
+            `transformers`; or a fairseq checkpoint, or a `FairseqModel`.
         data: the binarized folder of a checkpoint.
         options: how a model that translates does it, and `decoding.cpu`.
 
     Raises:
         InputError: it is none of these, or the model cannot be loaded.
     """
-    path = Path(path)
-    if is_model_folder(path):
-        model = TransformersModel(path)
-    else:
-        model = EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
-    return load_reader(model, options or TranslatorOptions())
+    return load_reader(model_in(path, data), options or TranslatorOptions())
 
 
 def probe(name: str, *options, output) -> pd.DataFrame:

@@ -140,8 +140,8 @@ class Layers(TypedDict):
 
 
 class PartNames(TypedDict):
-    encoder: str
-    decoder: NotRequired[str | None]  # language models have none
+    encoder: NotRequired[str | None]  # language models have one side
+    decoder: NotRequired[str | None]
     text_sha256: NotRequired[str | None]
 
 

@@ -18,7 +18,10 @@ COMMANDS = {
         "llm.translate",
         "translate a test set in all directions by a prompt (thesis 6.3.1, D.3, D.4)",
     ),
-    "states": ("llm.states", "sentences of every layer, for `eval probe cosine` (thesis 6.4.5)"),
+    "states": (
+        "llm.states",
+        "states of sentences, or of answers, in every layer, for `eval probe` (thesis 6.4.5)",
+    ),
 }
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Answers of a language model to prompts, in batches of about equal lengths."""
 
+import itertools
 from collections.abc import Sequence
 
 import torch
@@ -54,7 +55,7 @@ class Answers:
             if entry["task"] == task
             for prompt, text in entry["answers"]
         }
-        tokens = {prompt: self._tokens(prompt) for prompt in dict.fromkeys(prompts)}  # known ones are counted
+        tokens = {prompt: self.tokens(prompt) for prompt in dict.fromkeys(prompts)}  # known ones are counted
         asked = [prompt for prompt in tokens if prompt not in answers]
         asked.sort(key=lambda prompt: -len(tokens[prompt]))
         size = self.search.batch_sentences
@@ -65,7 +66,8 @@ class Answers:
             answers |= dict(zip(batch, new, strict=True))
         return [answers[prompt] for prompt in prompts]
 
-    def _tokens(self, prompt: str) -> list[int]:
+    def tokens(self, prompt: str) -> list[int]:
+        """Those of a prompt, at most --max-input; `cut` notes what is longer."""
         if self.is_chat:
             whole = self.tokenizer(prompt, add_special_tokens=False, split_special_tokens=False)["input_ids"]
         else:
@@ -75,8 +77,12 @@ class Answers:
             self.cut.add(prompt)
         return whole[: self.search.max_input]
 
-    @torch.inference_mode()
     def _answer(self, batch: list[list[int]]) -> list[str]:
+        return [first_line(text) for text in self.texts(self.generated(batch))]
+
+    @torch.inference_mode()
+    def generated(self, batch: list[list[int]]) -> Tensor:
+        """Tokens of the answers to prompts in tokens: n x T, with padding behind what ends one."""
         width = max(map(len, batch))
         tokens = padded(batch, self.tokenizer.pad_token_id, left=True).to(self.model.device)
         there = padded([[1] * len(row) for row in batch], 0, left=True).to(self.model.device)
@@ -88,7 +94,16 @@ class Answers:
             stopping_criteria=StoppingCriteriaList(stop),
             use_model_defaults=False,  # which sample, for example
         )
-        return [first_line(text) for text in self.texts(output[:, width:])]
+        return output[:, width:]
+
+    def endings(self, batch: list[list[int]]) -> list[list[int]]:
+        """As `generated`, a list per prompt, without what ends it."""
+        ends = self.config.eos_token_id
+        ends = {self.config.pad_token_id, *(ends if isinstance(ends, list) else [ends])}
+        return [
+            list(itertools.takewhile(lambda token: token not in ends, row))
+            for row in self.generated(batch).tolist()
+        ]
 
     def texts(self, tokens: Tensor) -> list[str]:
         """Those of answers, n x T."""

@@ -1,15 +1,22 @@
-"""Sentences in every layer of a language model, for `eval probe cosine` (thesis 6.4.5, Figure 6.3).
+"""States of every layer of a language model: of sentences for `eval probe cosine` (thesis 6.4.5, Figure 6.3),
+or of its answers for `eval probe llr`.
 
 A sentence is read as it is, without a prompt; it becomes the mean of the states of its tokens, in every
 layer. DATA/text has parallel sets, SPLIT.A-B.LANG; of lines that are empty on either side neither is read, so
 that sides stay parallel. OUTPUT is a folder as of `eval probe states`, with one
 state per sentence and layer: L0 is the embeddings, L1 … the layers, the last one behind the final norm,
 "output" in figures. Of two such folders, `eval probe cosine BEFORE AFTER` shows the change.
+
+With --asked the model is asked for a translation by a prompt, as in `llm translate`. The folder has the
+states of a decoder: those of the prompt's last token, which predicts the first of the answer, and of the
+answer's tokens. `eval probe llr --questions target` then tells in which layer the target language can be
+read.
 """
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +25,21 @@ from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, force_switch, option, output_folder
+from command_line.option_classes import by_name, force_switch, option, output_folder, switch
 from command_line.options import shown
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
-from eval.probes.parallel import FINAL_NORM
+from data_prep.model_folders.chat_template import Chat
 from eval.probes.parallel_lines import say_skipped, with_words
-from eval.probes.store import KIND, store_files, write_index
-from llm.instructions.prompts import DEFAULT
+from eval.probes.store import KIND, NO_TOKEN, SIDES, store_files, write_index, write_vocabulary
+from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
+from llm.prompting import Prompter, PromptOptions
+from llm.search import Search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,90 +50,162 @@ class Extraction:
     data: Path = option("folder whose text/ has the sets", required=True, metavar="DATA")
     dataset: str | None = option("name of the data in tables (default: the name of DATA)")
     output: Path = output_folder("the states")
-    split: str = option("which set (the thesis: validation)", "valid", type=options.split)
+    splits: list[str] = option(
+        "which sets (the thesis: validation)", ["valid"], flags=("--splits", "--split"),
+        type=options.items(options.split),
+    )  # fmt: skip
     max_lines: int | None = option("only the first lines of every set")
-    max_input: int = option("tokens of a sentence", 384)
+    max_input: int = option("tokens of a sentence, or of a prompt", 384)
     batch_sentences: int = option("sentences at a time", 16)
+    asked: bool = switch("states of the answers to prompts for a translation, in place of means of sentences")
+    max_output: int = option("tokens of an answer, with --asked", 40)
+    prompts: PromptOptions
     force: bool = force_switch()
 
-    def texts(self) -> dict[Direction, Path]:
+    def __post_init__(self):
+        if not self.asked and self.prompts != PromptOptions():
+            raise InputError("--prompt, --chat, --shots: without --asked no prompt is read; give it, too")
+
+    @property
+    def side(self) -> str:
+        """Of the folder's states."""
+        return SIDES[self.asked]
+
+    def texts(self, split: str) -> dict[Direction, Path]:
         """Direction -> the file of its source, of both directions of every pair.
 
         Raises:
             InputError: there is no such set.
         """
-        texts = source_files(self.data / "text", self.split)
+        texts = source_files(self.data / "text", split)
         if not texts:
-            raise InputError(f"{self.data / 'text'}: no {self.split} set")
+            raise InputError(f"{self.data / 'text'}: no {split} set")
         return texts
 
 
+@dataclass
+class Part:
+    """The sentences of one direction.
+
+    Attributes:
+        tokens: of every sentence, or of its prompt.
+        skipped, cut: numbers of lines.
+    """
+
+    split: str
+    direction: Direction
+    tokens: list[list[int]]
+    skipped: int
+    cut: int
+    side: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.split}.{self.side}.{format_direction(self.direction)}"
+
+
 def main(job: Extraction) -> None:
-    texts = job.texts()
+    texts = {split: job.texts(split) for split in job.splits}
     check_other_folder(job.output, [job.data / "text", *job.model.folders()])
-    stamp = Stamp(job.output / ".states.done", KIND, by_name(job), [*texts.values(), *job.model.files()])
+    files = [path for of_split in texts.values() for path in of_split.values()]
+    files += [*job.model.files(), *job.prompts.files(job.data / "text")]
+    stamp = Stamp(job.output / ".states.done", KIND, by_name(job), files)
     if not stamp.is_current(job.force):
-        job.model.warn_of_unknown(texts, f"{job.split} set in {job.data / 'text'}")
+        for split, of_split in texts.items():
+            job.model.warn_of_unknown(of_split, f"{split} set in {job.data / 'text'}")
         extract(job, texts, stamp)
 
 
-def extract(job: Extraction, texts: dict[Direction, Path], stamp: Stamp) -> None:
-    """Load, read, store."""
+def extract(job: Extraction, texts: dict[str, dict[Direction, Path]], stamp: Stamp) -> None:
+    """Load, read, store.
+
+    Args:
+        texts: split -> direction -> file.
+    """
     started = time.monotonic()
-    check_positions(job.model.weights, job.max_input, f"--max-input {job.max_input}")
+    read = job.max_input + (job.max_output - 1 if job.asked else 0)
+    limits = f"--max-input {job.max_input}" + (f", --max-output {job.max_output}" if job.asked else "")
+    check_positions(job.model.weights, read, limits)
     model, tokenizer = job.model.load()
     stamp.begin()
     for path in store_files(job.output):  # of an earlier extraction
         path.unlink()
-    lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
-    sentences = with_words(lines, f"{job.data / 'text'}: {job.split} set")
-    skipped = {direction: len(lines[direction]) - len(kept) for direction, kept in sentences.items()}
-    say_skipped(skipped, job.split)
-    tokens = {
-        direction: tokens_of(tokenizer, kept, part_name(job.split, direction))
-        for direction, kept in sentences.items()
-    }
-    cut = {direction: sum(len(each) > job.max_input for each in own) for direction, own in tokens.items()}
-    total = sum(map(len, tokens.values()))
-    warn_of_cut(sum(cut.values()), total, "sentences", job.max_input, ", and the mean is of their beginnings")
-    work = (
-        count
-        for direction, own in tokens.items()
-        for count in store(job, model, own, job.output / part_name(job.split, direction))
-    )
+    answers = answers_of(job, model, tokenizer) if job.asked else None
+    parts = [part for split in texts for part in parts_of(job, tokenizer, answers, split, texts[split])]
+    total, cut = sum(len(part.tokens) for part in parts), sum(part.cut for part in parts)
+    loss = " and lost their ends" if job.asked else ", and the mean is of their beginnings"
+    warn_of_cut(cut, total, "prompts" if job.asked else "sentences", job.max_input, loss)
+    work = (count for part in parts for count in store(job, model, answers, part))
     for _ in progress(work, total, "states", "sentence", size=int):
         pass
-    directions = {
-        format_direction(direction): {
-            "encoder": part_name(job.split, direction),
-            "sentences": len(own),
-            "skipped_lines": skipped[direction],
-            "cut_lines": cut[direction],
-        }
-        for direction, own in tokens.items()
-    }
-    layers = layer_names(model.config.num_hidden_layers)
-    write_index(job.output, describe(job, layers, directions, time.monotonic() - started))
+    if job.asked:
+        pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        write_vocabulary(job.output, [piece or "" for piece in pieces])
+    write_index(job.output, describe(job, model, parts, time.monotonic() - started))
     stamp.finish(store_files(job.output))
 
 
-def describe(job: Extraction, layers: list[str], directions: dict[str, dict], seconds: float) -> dict:
-    """What the folder's index says.
+def answers_of(job: Extraction, model, tokenizer):
+    """The `llm.generation.Answers` of a greedy search."""
+    from llm.generation import Answers
+
+    search = Search(1, job.max_input, job.max_output, job.batch_sentences)
+    return Answers(model, tokenizer, search, job.prompts.chat)
+
+
+def parts_of(job: Extraction, tokenizer, answers, split: str, texts: dict[Direction, Path]) -> Iterator[Part]:
+    """The sentences of a set.
 
     Args:
-        directions: name of a direction -> its part.
+        answers: None: sentences are read without a prompt.
     """
+    lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in texts.items()}
+    sentences = with_words(lines, f"{job.data / 'text'}: {split} set")
+    skipped = {direction: len(lines[direction]) - len(kept) for direction, kept in sentences.items()}
+    say_skipped(skipped, split)
+    prompter = None
+    if answers:
+        languages = {language for direction in texts for language in direction}
+        names = language_names(sorted(languages)) | job.model.languages()
+        chat = Chat(tokenizer, job.model.weights) if job.prompts.chat else None
+        prompter = Prompter(
+            job.prompts.template, names, partial(job.prompts.examples, job.data / "text"), chat
+        )
+    for direction, kept in sentences.items():
+        part = Part(split, direction, [], skipped[direction], 0, job.side)
+        if prompter:
+            prompts = prompter(direction, [line.strip() for line in kept])
+            part.tokens = [answers.tokens(prompt) for prompt in prompts]
+            part.cut = sum(prompt in answers.cut for prompt in prompts)
+        else:
+            whole = tokens_of(tokenizer, kept, part.name)
+            part.tokens = [each[: job.max_input] for each in whole]
+            part.cut = sum(len(each) > job.max_input for each in whole)
+        yield part
+
+
+def describe(job: Extraction, model, parts: list[Part], seconds: float) -> dict:
+    """What the folder's index says."""
+    layers = layer_names(model.config.num_hidden_layers, f"{job.side}-norm")
+    splits: dict[str, dict] = {}
+    for part in parts:
+        splits.setdefault(part.split, {})[format_direction(part.direction)] = {
+            job.side: part.name,
+            "sentences": len(part.tokens),
+            "skipped_lines": part.skipped,
+            "cut_lines": part.cut,
+        }
     return {
-        **job.model.provenance(DEFAULT),
+        **job.model.provenance(job.prompts.label),
         "data": {"path": path_in_record(job.data, job.output)},
         "dataset": job.dataset or job.data.resolve().name,
         "max_lines": job.max_lines,
         "supervised": [format_direction(direction) for direction in sorted(job.model.taught())],
-        "layers": {"encoder": layers, "decoder": []},
-        "encoder_output": layers[-1],
+        "layers": {side: layers if side == job.side else [] for side in SIDES},
+        "encoder_output": f"{SIDES[0]}-norm",
         "tags": [],
-        "eos": -1,
-        "splits": {job.split: directions},
+        "eos": NO_TOKEN,
+        "splits": splits,
         "seconds": {"states": round(seconds, 2)},
     }
 
@@ -143,28 +224,56 @@ def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:
     return tokens
 
 
-def layer_names(layers: int) -> list[str]:
+def layer_names(layers: int, final_norm: str) -> list[str]:
     """Of what `transformers` calls hidden states: the embeddings, then every layer, the last one normed."""
-    return [*(f"L{number}" for number in range(layers)), FINAL_NORM]
+    return [*(f"L{number}" for number in range(layers)), final_norm]
 
 
-def part_name(split: str, direction: Direction) -> str:
-    return f"{split}.encoder.{format_direction(direction)}"
-
-
-def store(job: Extraction, model, tokens: list[list[int]], path: Path) -> Iterator[int]:
+def store(job: Extraction, model, answers, part: Part) -> Iterator[int]:
     """Write the part of one direction; yields the number of sentences of each batch."""
     from eval.probes.storing import PartWriter
 
-    layers = model.config.num_hidden_layers + 1
-    one_each = [np.zeros(1, dtype=np.int64)] * len(tokens)
-    writer = PartWriter(path, one_each, layers, model.config.hidden_size, "float32")
-    order = sorted(range(len(tokens)), key=lambda number: -len(tokens[number]))
-    for start in range(0, len(order), job.batch_sentences):
-        batch = order[start : start + job.batch_sentences]
-        writer.write(batch, pooled_states(model, [tokens[number][: job.max_input] for number in batch]))
+    rows, path = part.tokens, job.output / part.name
+    order = sorted(range(len(rows)), key=lambda number: -len(rows[number]))
+    batches = [
+        order[start : start + job.batch_sentences] for start in range(0, len(order), job.batch_sentences)
+    ]
+    kept = [[0]] * len(rows)  # a state of every sentence
+    if answers:
+        for batch in batches:
+            written = answers.endings([rows[number] for number in batch])
+            for number, answer in zip(batch, written, strict=True):
+                kept[number] = [rows[number][-1], *answer]
+    tokens = [np.array(each, dtype=np.int64) for each in kept]
+    layers, width = model.config.num_hidden_layers + 1, model.config.hidden_size
+    writer = PartWriter(path, tokens, layers, width, "float32")
+    for batch in batches:
+        if answers:
+            given = [(rows[number][:-1], kept[number]) for number in batch]
+            writer.write(batch, states_behind(model, given))
+        else:
+            writer.write(batch, pooled_states(model, [rows[number] for number in batch]))
         yield len(batch)
     writer.close()
+
+
+def states_behind(model, batch: list[tuple[list[int], list[int]]]) -> np.ndarray:
+    """Layers x tokens x C, float32: of the second tokens of every row, one row after the other.
+
+    Args:
+        batch: tokens that are read, and those whose states are asked for, behind them.
+    """
+    import torch
+
+    hidden = hidden_states(model, [[*before, *tokens] for before, tokens in batch])[0]
+    states = [
+        torch.cat([
+            layer[row, len(before) : len(before) + len(tokens)].float()
+            for row, (before, tokens) in enumerate(batch)
+        ])
+        for layer in hidden
+    ]  # fmt: skip
+    return torch.stack(states).cpu().numpy()
 
 
 def pooled_states(model, batch: list[list[int]]) -> np.ndarray:
@@ -175,12 +284,20 @@ def pooled_states(model, batch: list[list[int]]) -> np.ndarray:
     """
     import torch
 
+    hidden, there = hidden_states(model, batch)
+    counts = there.sum(dim=1, keepdim=True)
+    means = [(states.float() * there.unsqueeze(2)).sum(dim=1) / counts for states in hidden]
+    return torch.stack(means).cpu().numpy()
+
+
+def hidden_states(model, batch: list[list[int]]) -> tuple:
+    """Of every layer B x T x C, and which tokens are no padding, B x T."""
+    import torch
+
     from llm.batches import padded
 
     tokens = padded(batch, 0).to(model.device)
     there = padded([[1] * len(row) for row in batch], 0).to(model.device)
     with torch.inference_mode():
         output = model(input_ids=tokens, attention_mask=there, output_hidden_states=True)
-        counts = there.sum(dim=1, keepdim=True)
-        means = [(states.float() * there.unsqueeze(2)).sum(dim=1) / counts for states in output.hidden_states]
-    return torch.stack(means).cpu().numpy()
+    return output.hidden_states, there

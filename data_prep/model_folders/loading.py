@@ -136,7 +136,8 @@ def check_ids(tokenizer, model, path: Path, option: str = "--model") -> None:
     ids = {
         *tokenizer.get_vocab().values(),
         *tokenizer.all_special_ids,
-    }  # M2M-100's languages are the latter alone
+        *getattr(tokenizer, "lang_code_to_id", {}).values(),  # M2M-100's languages need not be in the others
+    }
     check_rows(max(ids - {None}), model.get_input_embeddings().num_embeddings, path, option)
 
 

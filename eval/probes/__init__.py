@@ -16,6 +16,10 @@ COMMANDS = {
     "correlate": ("eval.probes.correlate", "change in BLEU against change in retrieval P@1 (thesis 5.3.3)"),
     "cosine": ("eval.probes.cosine", "cosine of parallel sentences per layer, and changes (thesis 6.4.5)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),
+    "contribution": (
+        "eval.probes.contribution",
+        "source and tags in every predicted token, on and off target (Voita et al. 2021)",
+    ),
     "pretraining-accuracy": (
         "eval.probes.pretraining_accuracy",
         "accuracy per pre-training task (thesis 4.5.5)",

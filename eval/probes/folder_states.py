@@ -1,4 +1,5 @@
-"""`eval probe states` of a folder of `transformers`: encoder-decoders, encoders and causal models.
+"""`eval probe states` of a model that reads raw text: a folder of `transformers`, or a checkpoint of stock
+fairseq with a folder of `fairseq-preprocess`.
 
 The sets are DATA/text/SPLIT.A-B.LANG, or lines that say the same in several languages (--input). Of lines
 that are empty on a side neither side is read. Encoder-decoders have states of both sides, as our models do.
@@ -17,12 +18,13 @@ from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
-from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction
 from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel_lines import say_skipped, with_words
 from eval.probes.state_options import StateOptions
 from eval.probes.store import (
     KIND,
+    SIDES,
     TRAINING_SPLIT,
     choose_layers,
     sha256_of_lines,
@@ -30,25 +32,25 @@ from eval.probes.store import (
     write_index,
     write_vocabulary,
 )
-from eval.result_files import split_direction
-from eval.translation.evaluated_model import SETS
+from eval.translation.raw_sets import choose_sets
+from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class FolderExtraction(StateOptions):
-    """The states of a folder of transformers.
+    """The states of a model that reads raw text.
 
     Attributes:
         input: language -> file; None for the sets of the model's data.
     """
 
-    model: TransformersModel
+    model: RawTextModel
     input: dict[str, str] | None
 
     def __post_init__(self):
-        if self.input and self.model.data:
+        if self.input and isinstance(self.model, TransformersModel) and self.model.data:
             raise InputError("--input: in place of --data; leave out one of them")
         if self.input and len(self.splits) != 1:
             raise InputError(f"--input: is one set; name it by --splits, found {','.join(self.splits)}")
@@ -85,18 +87,27 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     stamp.begin()
     for path in store_files(output):  # of an earlier extraction
         path.unlink()
-    work = [each for split, files in sets.items() for each in _lines_of(job, split, files)]
+    work = [each for split, files in sets.items() for each in _lines_of(job, reader, split, files)]
     directions = [
-        DirectionTokens(split, direction, reader.tokens(lines, direction, references), sha256_of_lines(lines))
+        DirectionTokens(
+            split,
+            direction,
+            reader.tokens(lines, direction, references),
+            sha256_of_lines(lines),
+            reader.numbers,
+        )
         for split, direction, lines, references in progress(work, len(work), "read", "direction")
     ]
     translated = time.monotonic()
     splits = write_parts(reader.hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
-    last = max(max(*row.encoder, *row.decoder) for each in directions for row in each.tokens)
+    sides = SIDES[: 1 + reader.has_decoder]
+    last = max(int(row.max()) for each in directions for side in sides for row in each.rows(side))
     write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
     write_index(output, {
         **_described(job, reader, output),
-        "supervised": sorted({each.name for each in directions if _is_supervised(job, each.direction)}),
+        "supervised": sorted({
+            each.name for each in directions if job.model.is_supervised(each.direction, reader.translator)
+        }),
         "layers": {side: list(chosen) for side, chosen in layers.items()},
         "encoder_output": reader.hidden.layers["encoder"][-1],
         "splits": splits,
@@ -107,7 +118,7 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     stamp.finish(store_files(output))
 
 
-def _lines_of(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[tuple]:
+def _lines_of(job: FolderExtraction, reader, split: str, files: dict[Direction, Path]) -> list[tuple]:
     """Of the chosen directions: set, direction, lines, and the references if the decoder is given these."""
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in files.items()}
     for (source, target), own in lines.items():
@@ -119,37 +130,18 @@ def _lines_of(job: FolderExtraction, split: str, files: dict[Direction, Path]) -
     kept = with_words(lines, f"{split} set")
     say_skipped({direction: len(lines[direction]) - len(own) for direction, own in kept.items()}, split)
     forced = job.forced == "reference"
+    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions.directions
     return [
         (split, direction, kept[direction], kept[direction[::-1]] if forced else None)
-        for direction in _chosen(job, split, files)
+        for direction in choose_sets(job.model, reader.translator, files, split, wanted)
     ]
-
-
-def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions.directions
-    if wanted not in SETS:
-        directions = parse_directions(wanted, "--directions")
-        if missing := [one for one in directions if one not in files]:
-            raise InputError(f"--directions: no {split} set of {format_direction(missing[0])}")
-        return directions
-    directions = sorted(files)
-    if wanted != SETS[0]:
-        directions = [one for one in directions if _is_supervised(job, one) == (wanted == SETS[1])]
-    if not directions:
-        raise InputError(f"{split} set: no {wanted} direction; --supervised says which ones are")
-    return directions
-
-
-def _is_supervised(job: FolderExtraction, direction: Direction) -> bool:
-    given = job.model.supervised
-    return given is None or direction in {split_direction(name) for name in given}
 
 
 def _described(job: FolderExtraction, reader, output: Path) -> dict:
     """What the index says of the model and the lines."""
     model = job.model
-    data = model.data.resolve().name if model.data else job.splits[0]
-    described = model.provenance(None)
+    lines = {"files": dict(job.input)} if job.input else {"path": path_in_record(model.data, output)}
+    described = model.provenance(reader.translator)
     if not reader.has_decoder:
         described["system"] = {
             "name": described["system"]["name"],
@@ -158,8 +150,8 @@ def _described(job: FolderExtraction, reader, output: Path) -> dict:
         }
     return {
         **described,
-        "data": {"path": path_in_record(model.data, output)} if model.data else {"files": dict(job.input)},
-        "dataset": model.dataset or data,
+        "data": lines,
+        "dataset": model.dataset or (job.splits[0] if job.input else model.data.resolve().name),
         "command": command_typed("eval"),
         "forced": job.forced if reader.has_decoder else None,
         "beam": job.decoding.search.beam,

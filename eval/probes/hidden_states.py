@@ -94,20 +94,31 @@ class CheckpointStates:
 
     Attributes:
         layers: names per side.
+        sides: name -> network.
     """
 
     def __init__(self, model: nn.Module, pad: int, path: Path):
         self.model, self.pad = model, pad
         self.layers = layers_of(model, path)
+        self.sides = {"encoder": model.encoder, "decoder": model.decoder}
 
     def __call__(self, rows: Sequence[Tokens]) -> dict[str, Tensor]:
+        states = forced_states(self.model, *self._inputs(rows))
+        return {side: torch.stack(layers).float() for side, layers in states.items()}
+
+    def scores(self, rows: Sequence[Tokens]) -> tuple[Tensor, Tensor | None]:
+        """As `HiddenStates.scores`; without attention where the decoder attends to an interlingua."""
+        logits, extra = self.model(*self._inputs(rows))
+        return logits, None if hasattr(self.model.encoder, "interlingua") else extra["attn"][0]
+
+    def _inputs(self, rows: Sequence[Tokens]) -> tuple[Tensor, Tensor, Tensor]:
+        """Sources, their lengths, and what the decoder is given."""
         device = next(self.model.parameters()).device
         encoder = [torch.tensor([*row.encoder, *row.announced], device=device) for row in rows]
         decoder = [torch.tensor(row.decoder, device=device) for row in rows]
         ids, previous = (pad_sequence(side, True, self.pad) for side in (encoder, decoder))
         lengths = torch.tensor([len(row) for row in encoder], device=device)
-        states = forced_states(self.model, ids, lengths, previous)
-        return {side: torch.stack(layers).float() for side, layers in states.items()}
+        return ids, lengths, previous
 
 
 TRIAL = Tokens([3, 4, 5], [3, 4, 5])  # whose states are not all 0, as those of padding may be
@@ -123,6 +134,7 @@ class HiddenStates:
 
     Attributes:
         layers: names per side, as of `layer_names`; without a decoder its side has none.
+        sides: name -> network.
 
     Raises:
         InputError: a side is not made of a list of layers.
@@ -130,12 +142,12 @@ class HiddenStates:
 
     def __init__(self, model: nn.Module, folder: Path, begin: int | None = None):
         self.model, self.folder, self.begin = model, folder, begin
-        sides = {"encoder": model}
+        self.sides = {"encoder": model}
         if begin is not None:
-            sides = {"encoder": model.get_encoder(), "decoder": model.get_decoder()}
+            self.sides = {"encoder": model.get_encoder(), "decoder": model.get_decoder()}
         self._before_norm: dict[str, Tensor] = {}  # of the last pass
         hidden = self._pass([TRIAL])
-        for side, network in sides.items():
+        for side, network in self.sides.items():
             self._last_layer(network, len(hidden[side]) - 1).register_forward_hook(self._keep(side))
         hidden = self._pass([TRIAL])
         counts = [len(hidden[side]) - 1 if side in hidden else 0 for side in ("encoder", "decoder")]
@@ -160,20 +172,30 @@ class HiddenStates:
             states[side] = torch.stack([*layers[:-1], self._before_norm[side], *norm]).float()
         return states
 
+    def scores(self, rows: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """Of an encoder-decoder: logits of what follows every token of the decoder, B x T x V, with their
+        graph; and the mean over heads of the last layer's attention to the encoder's tokens, B x T x S.
+        """
+        self.model.set_attn_implementation("eager")  # others have no weights to show
+        output = self.model(**self._inputs(rows), use_cache=False, output_attentions=True)
+        return output.logits, output.cross_attentions[-1].mean(dim=1)
+
     @torch.inference_mode()
     def _pass(self, rows: Sequence[Tokens]) -> dict[str, tuple]:
         """Side -> what the library calls hidden states."""
-        ids, mask = self._padded([row.encoder for row in rows])
+        inputs = self._inputs(rows)
         if self.begin is None:
-            output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-            return {"encoder": output.hidden_states}
-        # Attention is causal: padding behind a row changes nothing.
-        decoder_ids, _ = self._padded([[self.begin, *row.decoder[1:]] for row in rows])
-        output = self.model(
-            input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids, output_hidden_states=True,
-            use_cache=False,
-        )  # fmt: skip
+            return {"encoder": self.model(**inputs, output_hidden_states=True).hidden_states}
+        output = self.model(**inputs, output_hidden_states=True, use_cache=False)
         return {"encoder": output.encoder_hidden_states, "decoder": output.decoder_hidden_states}
+
+    def _inputs(self, rows: Sequence[Tokens]) -> dict[str, Tensor]:
+        """What the library's model is given."""
+        ids, mask = self._padded([row.encoder for row in rows])
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        if self.begin is not None:  # attention is causal: padding behind a row changes nothing
+            inputs["decoder_input_ids"], _ = self._padded([[self.begin, *row.decoder[1:]] for row in rows])
+        return inputs
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         tensors = [torch.tensor(row, device=self.model.device) for row in rows]

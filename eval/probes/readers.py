@@ -1,4 +1,4 @@
-"""What a model reads of a line, in token ids, and its states: folders of `fairseq_ext package` and of
+"""What a model reads of a line, in token ids, and its states: checkpoints of fairseq, and folders of
 `transformers`.
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from command_line.errors import InputError
+from command_line.options import shown
 from data_prep.formats.directions import Direction
 from data_prep.model_folders.loading import (
     check_complete,
@@ -23,8 +24,9 @@ from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
 from eval.probes.line_states import LineStates
 from eval.probes.store import NO_TOKEN, SIDES
 from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.fairseq_model import FairseqModel
 from eval.translation.transformers_model import OPTION, TransformersModel
-from eval.translation.translator import TranslatorOptions
+from eval.translation.translator import Sentence, Translator, TranslatorOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
 
 KIND = "models of transformers"
@@ -38,13 +40,18 @@ class Reader(ABC):
         tags: token ids that are no words: of languages, and others that mark a line.
         eos: the token that ends what the encoder reads and that begins what the decoder reads; `NO_TOKEN`
             where nothing ends a line.
-        has_decoder: are there states of a decoder?
+        translator: of the same model; None of one that does not translate.
     """
 
     hidden: HiddenStates | CheckpointStates
     tags: list[int]
     eos: int
-    has_decoder: bool
+    translator: Translator | None
+
+    @property
+    def has_decoder(self) -> bool:
+        """Are there states of a decoder?"""
+        return self.translator is not None
 
     @abstractmethod
     def tokens(
@@ -56,9 +63,13 @@ class Reader(ABC):
             references: what the decoder is given; None: its own output.
         """
 
+    def numbers(self, ids: Sequence[int], side: str) -> Sequence[int]:
+        """The numbers of a side's tokens in one vocabulary of both sides."""
+        return ids
+
     @abstractmethod
-    def names(self, ids: Sequence[int]) -> list[str]:
-        """Tokens as they are written."""
+    def names(self, numbers: Sequence[int]) -> list[str]:
+        """Tokens of both sides' vocabulary as they are written."""
 
     def states(
         self,
@@ -99,9 +110,24 @@ class Reader(ABC):
                         name: states[side][layer, place, : len(ids)].cpu().numpy()
                         for layer, name in enumerate(self.hidden.layers[side])
                     }
-                    sides += [by_layer, self.names(ids)]
+                    sides += [by_layer, self.names(self.numbers(ids, side))]
                 found[number] = LineStates(source, target, *sides)
         return [found[number] for number in range(len(rows))]
+
+    def _sentences(self, lines: Sequence[str], direction: Direction) -> list[Sentence]:
+        """One of every line; the end of one that is too long is cut."""
+        self.translator.check(*direction)
+        sentences = []
+        for line in lines:
+            parts = self.translator.sentences(line, direction, shown(line))
+            if not parts:
+                raise _without_tokens(line)
+            sentences.append(parts[0])
+        return sentences
+
+
+def _without_tokens(line: str) -> InputError:
+    return InputError(f"no tokens for the line {shown(line)}; leave it out of the data")
 
 
 class TranslationReader(Reader):
@@ -110,17 +136,13 @@ class TranslationReader(Reader):
     def __init__(self, model: TransformersModel, options: TranslatorOptions):
         self.translator = model.translator(options)
         self.hidden = HiddenStates(self.translator.network, model.checkpoint, self.translator.first_token)
-        self.tags, self.eos = (
-            sorted(self.translator.languages.tag_ids),
-            self.translator.tokenizer.eos_token_id,
-        )
-        self.has_decoder = True
+        self.tags = sorted(self.translator.languages.tag_ids)
+        self.eos = self.translator.tokenizer.eos_token_id
 
     def tokens(
         self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
     ) -> list[Tokens]:
-        self.translator.check(*direction)
-        sentences = [self.translator.sentences(line, direction, f"{line:.40}")[0] for line in lines]
+        sentences = self._sentences(lines, direction)
         if references is None:
             outputs = self.translator.outputs(sentences)
         else:
@@ -131,39 +153,46 @@ class TranslationReader(Reader):
             for sentence, output in zip(sentences, outputs, strict=True)
         ]
 
-    def names(self, ids: Sequence[int]) -> list[str]:
-        return self.translator.tokenizer.convert_ids_to_tokens(list(ids))
+    def names(self, numbers: Sequence[int]) -> list[str]:
+        return self.translator.tokenizer.convert_ids_to_tokens(list(numbers))
 
 
 class CheckpointReader(Reader):
     """A translation model of fairseq, ours or stock."""
 
-    has_decoder = True
-
-    def __init__(self, model: EvaluatedModel, options: TranslatorOptions):
+    def __init__(self, model: EvaluatedModel | FairseqModel, options: TranslatorOptions):
         from eval.translation.decoding import build_decoder
 
         self.translator = model.translator(options)
         loaded, task = self.translator.loaded, self.translator.loaded.task
         self._decoder = build_decoder(loaded, options.decoding, keep_tags=True)
-        self.dictionary, self.tags = task.dictionary, sorted(task.tags.all_ids())
+        self.source_dictionary, self.dictionary = task.source_dictionary, task.dictionary
+        self.tags = sorted(task.tags.all_ids())
         self.eos = self.dictionary.eos()
         self.hidden = CheckpointStates(loaded.model, self.dictionary.pad(), model.checkpoint)
 
     def tokens(
         self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
     ) -> list[Tokens]:
-        self.translator.check(*direction)
-        sentences = [self.translator.sentences(line, direction, f"{line:.40}")[0] for line in lines]
-        sources = self.translator.sources(direction, sentences)
+        sources = self.translator.sources(direction, self._sentences(lines, direction))
         if references is None:
             outputs = self._outputs(sources)
         else:
-            outputs = [self.translator.ids(line, direction[1]) for line in references]
+            outputs = [self.translator.reference_ids(line, direction) for line in references]
         return tokens_of(sources, outputs, self.eos)
 
-    def names(self, ids: Sequence[int]) -> list[str]:
-        return [self.dictionary[number] for number in ids]
+    def numbers(self, ids: Sequence[int], side: str) -> Sequence[int]:
+        """If the sides have different dictionaries, the target's symbols come behind the source's. Special
+        symbols have the same numbers in both.
+        """
+        if side == "encoder" or self.dictionary == self.source_dictionary:
+            return ids
+        special, behind = self.dictionary.nspecial, len(self.source_dictionary) - self.dictionary.nspecial
+        return [number if number < special else number + behind for number in ids]
+
+    def names(self, numbers: Sequence[int]) -> list[str]:
+        symbols = [*self.source_dictionary.symbols, *self.dictionary.symbols[self.dictionary.nspecial :]]
+        return [symbols[number] for number in numbers]
 
     def _outputs(self, sources: DirectionData) -> list[list[int]]:
         """The best translation of every sentence, without forced tag and `</s>`."""
@@ -191,7 +220,7 @@ def tokens_of(sources: DirectionData, outputs: Sequence[Sequence[int]], eos: int
 class TextReader(Reader):
     """An encoder or a causal model, which reads a line as it is, without a prompt."""
 
-    has_decoder = False
+    translator = None
 
     def __init__(self, model: TransformersModel, options: TranslatorOptions):
         from fairseq_ext.checkpoints.finite import check_weights
@@ -218,11 +247,11 @@ class TextReader(Reader):
         rows = self.tokenizer(list(lines), **limit)["input_ids"]
         for line, row in zip(lines, rows, strict=True):
             if not row:
-                raise InputError(f"no tokens for the line {line!r:.60}; leave it out of the data")
+                raise _without_tokens(line)
         return [Tokens(row, []) for row in rows]
 
-    def names(self, ids: Sequence[int]) -> list[str]:
-        return self.tokenizer.convert_ids_to_tokens(list(ids))
+    def names(self, numbers: Sequence[int]) -> list[str]:
+        return self.tokenizer.convert_ids_to_tokens(list(numbers))
 
 
 @functools.cache
@@ -230,13 +259,15 @@ def is_encoder_decoder(folder: Path) -> bool:
     return load_configuration(folder, OPTION, KIND).is_encoder_decoder
 
 
-def load_reader(model: TransformersModel | EvaluatedModel, options: TranslatorOptions) -> Reader:
+def load_reader(
+    model: EvaluatedModel | FairseqModel | TransformersModel, options: TranslatorOptions
+) -> Reader:
     """The model in a folder.
 
     Raises:
         InputError: it cannot be read.
     """
-    if isinstance(model, EvaluatedModel):
+    if not isinstance(model, TransformersModel):
         return CheckpointReader(model, options)
     kind = TranslationReader if is_encoder_decoder(model.checkpoint) else TextReader
     return kind(model, options)

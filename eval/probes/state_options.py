@@ -1,11 +1,10 @@
 """The options of `eval probe states`: which states of which sentences."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from command_line import options as types
 from command_line.option_classes import option
-from data_prep.formats.directions import DIRECTIONS, directions_or
+from data_prep.formats.directions import directions_or
 from data_prep.formats.texts import LANGUAGE
 from eval.translation.evaluated_model import SETS, Directions
 from eval.translation.search_options import DecodingOptions
@@ -64,21 +63,11 @@ LANGUAGE_FILES = types.OptionType(
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions:
-    """Options that models of fairseq do not have."""
+    """What only models that read raw text have."""
 
     input: dict[str, str] | None = option(
-        "of a folder of transformers: lines that say the same in these languages, in place of --data",
+        "of models that read raw text: lines that say the same in these languages, in place of the sets of"
+        " --data",
         type=LANGUAGE_FILES,
         metavar="LANG=FILE,…",
-    )
-    supervised: list[str] | None = option(
-        "of a folder of transformers: directions that are called supervised (default: all)",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-    )
-    language_codes: Path | None = option(
-        "of a folder of transformers: lines with a language and the model's code of it", metavar="FILE"
-    )
-    source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source", metavar="TEXT"
     )

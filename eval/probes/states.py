@@ -1,5 +1,6 @@
 """Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
-fairseq's, and of folders of `transformers` (`eval.probes.folder_states`).
+fairseq's, and of models that read raw text (`eval.probes.folder_states`): folders of `transformers`, and
+checkpoints with a folder of `fairseq-preprocess`.
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
 teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
@@ -33,7 +34,8 @@ from eval.probes.store import (
     write_vocabulary,
 )
 from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
-from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.model_options import RawTextOptions, model_of
+from eval.translation.raw_text_model import RawTextModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class StatesCommand:
     model: NamedModel
     states: StateOptions
     folder: FolderOptions
+    raw_text: RawTextOptions
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
@@ -55,29 +58,23 @@ class Extraction(StateOptions):
 
 
 def main(options: StatesCommand) -> None:
-    if is_model_folder(options.model.checkpoint):
-        extract_folder(folder_extraction(options), options.output, options.force)
+    model, lines = model_of(options.model, options.raw_text), options.folder.input
+    if isinstance(model, RawTextModel):
+        if options.states.untrained is not None:
+            raise InputError("--untrained: needs a checkpoint with its binarized folder; leave it out")
+        job = FolderExtraction(model=model, input=lines, **vars(options.states))
+        extract_folder(job, options.output, options.force)
         return
-    for name, value in vars(options.folder).items():
-        if value:
-            raise InputError(
-                f"--{name.replace('_', '-')}: of a folder of transformers, not of --checkpoint"
-                f" {options.model.checkpoint}; leave it out"
-            )
-    job = Extraction(model=EvaluatedModel(**vars(options.model)), **vars(options.states))
+    if lines:
+        raise InputError(
+            f"--input: needs a model that reads raw text, found --checkpoint {model.checkpoint} with its"
+            " binarized folder; leave it out"
+        )
+    job = Extraction(model=model, **vars(options.states))
     files = job.model.data_files(job.splits)
     stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
     if not stamp.is_current(options.force):
         extract(job, options.output, stamp, continued=not options.force)
-
-
-def folder_extraction(options: StatesCommand) -> FolderExtraction:
-    """What is taken of a folder of transformers."""
-    if options.states.untrained is not None:
-        raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
-    of_model = vars(options.folder) | vars(options.model)
-    lines = of_model.pop("input")
-    return FolderExtraction(model=TransformersModel(**of_model), input=lines, **vars(options.states))
 
 
 def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:

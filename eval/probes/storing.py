@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -68,12 +68,14 @@ class DirectionTokens:
 
     Attributes:
         text_sha256: checksum of the lines; None where they are not known.
+        numbers: of a side's token ids in the vocabulary of the store; None: the ids.
     """
 
     split: str
     direction: Direction
     tokens: Sequence[Tokens]
     text_sha256: str | None = None
+    numbers: Callable[[Sequence[int], str], Sequence[int]] | None = None
 
     @property
     def name(self) -> str:
@@ -85,7 +87,10 @@ class DirectionTokens:
 
     def rows(self, side: str) -> list[np.ndarray]:
         """Token ids of a side, one state each."""
-        return [np.array(getattr(tokens, side), dtype=np.int64) for tokens in self.tokens]
+        rows = [getattr(tokens, side) for tokens in self.tokens]
+        if self.numbers:
+            rows = [self.numbers(row, side) for row in rows]
+        return [np.array(row, dtype=np.int64) for row in rows]
 
     @cached_property
     def encoded(self) -> tuple:

@@ -50,7 +50,14 @@ class CheckpointTranslator(Translator):
 
     def ids(self, text: str, language: str) -> list[int]:
         """As in binarized data: a language tag that is written in a text is an unknown word."""
-        dictionary = self._task.source_dictionary
+        return self._ids(text, language, self._task.source_dictionary)
+
+    def reference_ids(self, text: str, direction: Direction) -> list[int]:
+        """Token ids of a reference, without tag and `</s>`; cut where the decoder's positions end."""
+        ids = self._ids(text, direction[1], self._task.dictionary)
+        return ids[: self._task.max_positions()[1] - len(self._task.tags.decoder_ids(direction[1])) - 1]
+
+    def _ids(self, text: str, language: str, dictionary) -> list[int]:
         words = self._task.base_vocabulary_size if self._task.tags.exist else len(dictionary)
         ids = map(dictionary.index, self._preparation.segment(language, text).split())
         return [index if index < words else dictionary.unk() for index in ids]

@@ -37,15 +37,11 @@ def engine_decoder(model, loaded, options: DecodingOptions, engine: EngineOption
             machine lacks.
     """
     folder = engine_folder(model, engine)
-    from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, precisions
+    from fairseq_ext.export.ctranslate2_search import Ctranslate2Search, check_precision
 
     cuda = torch.cuda.is_available() and not options.cpu
     precision = engine.precision or DEFAULT_PRECISION
-    if precision not in precisions(cuda):
-        raise InputError(
-            f"--precision {precision}: this {'GPU' if cuda else 'processor'} has"
-            f" {', '.join(precisions(cuda))}"
-        )
+    check_precision(precision, cuda)
     symbols = loaded.task.dictionary.symbols
     search = Ctranslate2Search(folder, symbols, precision, torch.get_num_threads(), cuda)
     return Ctranslate2Decoder(loaded, search, options)

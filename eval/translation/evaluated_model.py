@@ -118,7 +118,7 @@ class EvaluatedModel(NamedModel):
         if not preparation.is_file():
             raise InputError(
                 f"{preparation}: no such file; expected in the output of `python -m data_prep binarize`. For"
-                " a folder of fairseq-preprocess, `translate` is told how its text was split: --bpe-codes or"
+                " a folder of fairseq-preprocess, say how its text was split: --bpe-codes or"
                 " --sentencepiece-model FILE, --tokenizer NAME"
             )
         patterns = ["dict.*.txt", "subword.*"]

@@ -16,15 +16,9 @@ OF_TRANSFORMERS = "of a folder of transformers"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawTextOptions:
-    """The options of `TransformersModel` and `FairseqModel`, which read the raw text of DATA/text."""
+class ReadingOptions:
+    """How `TransformersModel` and `FairseqModel` read the raw text of DATA/text."""
 
-    supervised: list[str] | None = option(
-        "of models that read raw text: directions that are called supervised, all others zero-shot (default:"
-        " those of the checkpoint; of a folder of transformers, all)",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-    )
     language_codes: Path | None = option(
         f"{OF_TRANSFORMERS}: lines with a language of the data and the model's code of it, such as"
         " 'de deu_Latn' (default: by what codes mean)",
@@ -45,6 +39,18 @@ class RawTextOptions:
         f"{OF_FAIRSEQ}: words are split by these codes of subword-nmt", metavar="FILE"
     )
     sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: text is split by this model", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawTextOptions(ReadingOptions):
+    """The options of these models."""
+
+    supervised: list[str] | None = option(
+        "of models that read raw text: directions that are called supervised, all others zero-shot (default:"
+        " those of the checkpoint; of a folder of transformers, all)",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+    )
 
 
 def model_of(named: NamedModel, raw_text: RawTextOptions) -> EvaluatedModel | RawTextModel:

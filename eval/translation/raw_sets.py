@@ -5,7 +5,7 @@ run continues where it was.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -15,15 +15,13 @@ from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, option
-from command_line.outputs import checksum, write_json, write_text
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from eval.scored import TRANSLATION
-from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import SETS, Directions
 from eval.translation.raw_text_model import RawTextModel
+from eval.translation.translated_folder import decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Sentence, Translator, TranslatorOptions
 
@@ -55,7 +53,7 @@ def translate_raw_sets(
         return
     started = time.monotonic()
     translator = model.translator(options)
-    directions = _chosen(model, sets, translator, sources)
+    directions = choose_sets(model, translator, sources, sets.split, sets.directions, sets.pivot)
     with step.journal() as journal:
         lines = {path: list(read_lines(path)) for path in {sources[direction] for direction in directions}}
         texts = [lines[sources[direction]] for direction in directions]
@@ -67,56 +65,75 @@ def translate_raw_sets(
         else:
             hypotheses = _translated(translator, journal, directions, texts, "translate")
         cost = decoding_cost(journal)
-    for direction, translations in zip(directions, hypotheses, strict=True):
-        text = "".join(f"{line}\n" for line in translations)
-        write_text(output / f"{format_direction(direction)}.txt", text)
-    chosen = {"split": sets.split, **how.record(), "pivot": sets.pivot}
-    record = _record(model, translator, chosen, directions, hypotheses, output)
-    record["seconds"] = round(time.monotonic() - started, 1)  # of this run
-    record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
-    write_json(output / TRANSLATION, record)
-    texts = [output / f"{format_direction(direction)}.txt" for direction in directions]
-    step.finish([output / TRANSLATION, *texts])
+    supervised = [direction for direction in directions if model.is_supervised(direction, translator)]
+    origin = {
+        **model.provenance(translator),
+        "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
+        "dataset": model.dataset or model.data.resolve().name,
+        "command": command_typed("eval"),
+    }
+    described = origin | {"split": sets.split, **how.record(), "pivot": sets.pivot}
+    translations = dict(zip(directions, hypotheses, strict=True))
+    step.finish(write_translations(output, described, translations, supervised, cost, started))
 
 
-def _chosen(
-    model: RawTextModel, sets: SetOptions, translator: Translator, sources: dict[Direction, Path]
+def choose_sets(
+    model: RawTextModel,
+    translator: Translator | None,
+    sets: Collection[Direction],
+    split: str,
+    wanted: str,
+    pivot: str | None = None,
 ) -> list[Direction]:
-    """The directions that are translated, in alphabetical order."""
-    if sets.directions in SETS:
-        directions = [direction for direction in sources if _is_known(translator, direction)]
-        if sets.directions != SETS[0]:
-            wanted = sets.directions == SETS[1]
+    """The directions that are asked of a model, in alphabetical order.
+
+    Args:
+        translator: None for a model that reads any language and does not translate.
+        sets: directions that have lines.
+        wanted: one of SETS, or a list such as "de-fr,fr-de".
+        pivot: with a pivot language, only zero-shot directions between other languages.
+
+    Raises:
+        InputError: a direction without lines, or one that the model does not translate; or none is left.
+    """
+    if wanted in SETS:
+        directions = [direction for direction in sets if _is_known(translator, direction)]
+        if wanted != SETS[0]:
+            is_supervised = wanted == SETS[1]
             directions = [
-                direction for direction in directions if model.is_supervised(direction, translator) == wanted
+                direction
+                for direction in directions
+                if model.is_supervised(direction, translator) == is_supervised
             ]
     else:
-        directions = parse_directions(sets.directions, "--directions")
+        directions = parse_directions(wanted, "--directions")
         for direction in directions:
-            if direction not in sources:
-                raise InputError(f"{model.text}: no {sets.split} set of {format_direction(direction)}")
-            translator.check(*direction)
-    if sets.pivot:
+            if direction not in sets:
+                raise InputError(f"--directions: no {split} set of {format_direction(direction)}")
+            if translator:
+                translator.check(*direction)
+    if pivot:
         directions = [
             direction
             for direction in directions
-            if not model.is_supervised(direction, translator) and sets.pivot not in direction
+            if not model.is_supervised(direction, translator) and pivot not in direction
         ]
         for source, target in directions:
-            translator.check(source, sets.pivot), translator.check(sets.pivot, target)
+            translator.check(source, pivot), translator.check(pivot, target)
     if not directions:
         raise InputError(
-            f"{model.text}: no {sets.split} set for {sets.directions} directions"
-            f"{f' through {sets.pivot}' if sets.pivot else ''} that {model.checkpoint} translates; it has"
-            f" {', '.join(sorted(map(format_direction, sources))) or 'none'} (--supervised says which"
-            " directions are not zero-shot)"
+            f"{model.checkpoint}: no {split} set for {wanted} directions"
+            f"{f' through {pivot}' if pivot else ''} that it knows; there are"
+            f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
+            " are not zero-shot)"
         )
     return sorted(directions)
 
 
-def _is_known(translator: Translator, direction: Direction) -> bool:
+def _is_known(translator: Translator | None, direction: Direction) -> bool:
     try:
-        translator.check(*direction)
+        if translator:
+            translator.check(*direction)
     except InputError:
         return False
     return True
@@ -166,31 +183,3 @@ def _translated(
     for number, (text, line) in enumerate(places):
         translations[text][line] = text_of[number]
     return translations
-
-
-def _record(
-    model: RawTextModel,
-    translator: Translator,
-    options: dict,
-    directions: list[Direction],
-    hypotheses: list[list[str]],
-    output: Path,
-) -> dict:
-    """The contents of `translate.json`, as for our models."""
-    entries = {
-        format_direction(direction): {
-            "kind": "supervised" if model.is_supervised(direction, translator) else "zero-shot",
-            "lines": len(lines),
-            "sha256": checksum(output / f"{format_direction(direction)}.txt"),
-        }
-        for direction, lines in zip(directions, hypotheses, strict=True)
-    }
-    return {
-        "format": 1,
-        **model.provenance(translator),
-        "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
-        "dataset": model.dataset or model.data.resolve().name,
-        "command": command_typed("eval"),
-        **options,
-        "directions": entries,
-    }

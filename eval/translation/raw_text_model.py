@@ -32,9 +32,13 @@ class RawTextModel(NamedModel, ABC):
             raise InputError(f"{folder}: no such folder; expected raw test sets in it, such as test.de-en.de")
         return folder
 
-    def is_supervised(self, direction: Direction, translator: Translator) -> bool:
-        """Whether a direction is called supervised: as the user says, or as the checkpoint does."""
-        supervised = translator.supervised
+    def is_supervised(self, direction: Direction, translator: Translator | None) -> bool:
+        """Whether a direction is called supervised: as the user says, or as the checkpoint does.
+
+        Args:
+            translator: None for a model that does not translate.
+        """
+        supervised = translator.supervised if translator else None
         if self.supervised is not None:
             supervised = {split_direction(name) for name in self.supervised}
         return supervised is None or direction in supervised
@@ -48,5 +52,5 @@ class RawTextModel(NamedModel, ABC):
         """The loaded model."""
 
     @abstractmethod
-    def provenance(self, translator: Translator) -> dict:
+    def provenance(self, translator: Translator | None) -> dict:
         """What a result says of it: "system", "checkpoint", "versions", and its own options."""

@@ -39,31 +39,18 @@ class Ctranslate2Search:
     """
 
     def __init__(self, model, tokenizer, options: TranslatorOptions):
-        import ctranslate2
-
-        from fairseq_ext.export.ctranslate2_search import CPU_TOKENS, choose_instructions, precisions
+        from fairseq_ext.export.ctranslate2_search import CPU_TOKENS, check_precision, open_translator
 
         cuda = torch.cuda.is_available() and not options.decoding.cpu
         precision = options.engine.precision or DEFAULT_PRECISION
-        if precision not in precisions(cuda):
-            raise InputError(
-                f"--precision {precision}: this {'GPU' if cuda else 'processor'} has"
-                f" {', '.join(precisions(cuda))}"
-            )
+        check_precision(precision, cuda)
         self.tokenizer, self.options = tokenizer, options.decoding.search
         folder = converted(model.checkpoint, options.engine.engine_folder)
         config = load_configuration(model.checkpoint, OPTION, KIND)
         self.longest = getattr(config, "max_position_embeddings", None) or math.inf
-        choose_instructions()
         self.most_tokens = 0 if cuda else CPU_TOKENS
         with as_one_line(f"--engine-folder {folder}", "CTranslate2"):
-            self.engine = ctranslate2.Translator(
-                str(folder),
-                device="cuda" if cuda else "cpu",
-                compute_type=precision,
-                inter_threads=1 if cuda else torch.get_num_threads(),
-                intra_threads=1,
-            )
+            self.engine = open_translator(folder, precision, torch.get_num_threads(), cuda)
 
     def n_best(
         self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool

@@ -76,12 +76,18 @@ class TransformersTranslator(Translator):
     def search(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
     ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
+        for numbers, found in self._searched(sentences, count, with_scores):
+            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+
+    def _searched(
+        self, sentences: Sequence[Sentence], count: int, with_scores: bool
+    ) -> Iterator[tuple[list[int], list[list[tuple[list[int], float]]]]]:
+        """As `search`, with token ids in place of texts."""
         rows = [self.row(sentence) for sentence in sentences]
         for numbers in self._batches(sentences, rows):
             forced = self.marks(sentences[numbers[0]].direction).forced
             batch = [rows[number] for number in numbers]
-            found = self._search.n_best(batch, forced, count, with_scores)
-            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+            yield numbers, self._search.n_best(batch, forced, count, with_scores)
 
     @property
     def network(self):
@@ -106,10 +112,8 @@ class TransformersTranslator(Translator):
     def outputs(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         """Token ids of the best translation of every sentence, without tag and `</s>`."""
         outputs: dict[int, list[int]] = {}
-        rows = [self.row(sentence) for sentence in sentences]
-        for numbers in self._batches(sentences, rows):
+        for numbers, found in self._searched(sentences, 1, with_scores=False):
             forced = self.marks(sentences[numbers[0]].direction).forced
-            found = self._search.n_best([rows[number] for number in numbers], forced, 1, with_scores=False)
             for number, ((ids, _),) in zip(numbers, found, strict=True):
                 outputs[number] = self._words(ids, forced)
         return [outputs[number] for number in range(len(sentences))]

@@ -27,17 +27,14 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import JournaledStep
 from command_line.option_classes import force_switch, option
-from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
-from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
-from eval.scored import TRANSLATION
-from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
 from eval.translation.model_options import RawTextOptions, model_of
 from eval.translation.raw_sets import SPLIT, SetOptions, translate_raw_sets
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.text import TextOptions, translate_text
+from eval.translation.translated_folder import decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
 
 
@@ -109,7 +106,7 @@ def check_text_alone(options: TranslateOptions) -> None:
 
 def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
     """Load, choose directions, search, write."""
-    from eval.translation.decoding import load_sources, search_all
+    from eval.translation.decoding import load_sources, search_all, text_of
     from eval.translation.directions import choose_directions
     from eval.translation.pivot import through_pivot
 
@@ -125,47 +122,12 @@ def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
             parts = [load_sources(decoder.task, data, sets.split, direction) for direction in directions]
             hypotheses = search_all(decoder, journal, parts, "translate")
         cost = decoding_cost(journal)
-    lines = _write_hypotheses(loaded.task, data, output, directions, hypotheses)
-    seconds = time.monotonic() - started
-    record = describe(job, loaded, output, directions, lines)
-    record["seconds"] = round(seconds, 1)  # of this run; `decoding` is of those that were killed, too
-    record["decoding"] = {"sentences": sum(lines.values()), **cost}
-    write_json(output / TRANSLATION, record)
-    step.finish([output / TRANSLATION, *(output / f"{name}.txt" for name in lines)])
-
-
-def _write_hypotheses(task, data: Path, output: Path, directions, hypotheses) -> dict[str, int]:
-    """Write `SRC-TGT.txt`; returns lines per direction."""
-    from eval.translation.decoding import text_of
-
-    preparation = Preparation.load(data)
-    lines = {}
-    for direction, sentences in zip(directions, hypotheses, strict=True):
-        texts = [text_of(preparation, task.dictionary, direction[1], tokens) for tokens in sentences]
-        name = "-".join(direction)
-        write_text(output / f"{name}.txt", "".join(f"{text}\n" for text in texts))
-        lines[name] = len(texts)
-    return lines
-
-
-def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[str, int]) -> dict:
-    """The contents of `translate.json`: everything that a table needs to say where its numbers come from."""
-    entries = {}
-    for direction in directions:
-        name = format_direction(direction)
-        supervised = direction in loaded.task.supervised
-        entries[name] = {
-            "kind": "supervised" if supervised else "zero-shot",
-            "lines": lines[name],
-            "sha256": checksum(output / f"{name}.txt"),
-        }
-    origin = job.model.provenance(loaded)
-    origin["data"]["path"] = path_in_record(job.model.data, output)
-    return {
-        "format": 1,
-        **origin,
-        "split": job.sets.split,
-        **job.how.record(),
-        "pivot": job.sets.pivot,
-        "directions": entries,
+    preparation, dictionary = Preparation.load(data), loaded.task.dictionary
+    translations = {
+        direction: [text_of(preparation, dictionary, direction[1], tokens) for tokens in sentences]
+        for direction, sentences in zip(directions, hypotheses, strict=True)
     }
+    described = job.model.provenance(loaded)
+    described["data"]["path"] = path_in_record(data, output)
+    described |= {"split": sets.split, **job.how.record(), "pivot": sets.pivot}
+    step.finish(write_translations(output, described, translations, loaded.task.supervised, cost, started))

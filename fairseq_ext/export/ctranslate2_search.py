@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 
+from command_line.errors import InputError
 from fairseq_ext.processor import processor_flags
 
 Hypothesis = tuple[list[int], float]  # token ids without forced ones and `</s>`, and score
@@ -41,6 +42,32 @@ def choose_instructions() -> None:
 def precisions(cuda: bool) -> list[str]:
     """What this machine computes in."""
     return sorted(ctranslate2.get_supported_compute_types("cuda" if cuda else "cpu"))
+
+
+def check_precision(precision: str, cuda: bool) -> None:
+    """Refuse one in which this machine does not compute."""
+    if precision not in precisions(cuda):
+        raise InputError(
+            f"--precision {precision}: this {'GPU' if cuda else 'processor'} has"
+            f" {', '.join(precisions(cuda))}"
+        )
+
+
+def open_translator(folder, precision: str, threads: int, cuda: bool) -> ctranslate2.Translator:
+    """The model in a folder of CTranslate2.
+
+    Args:
+        precision: of products, one of CTranslate2's names.
+        threads: batches at a time, on a processor.
+    """
+    choose_instructions()
+    return ctranslate2.Translator(
+        str(folder),
+        device="cuda" if cuda else "cpu",
+        compute_type=precision,
+        inter_threads=1 if cuda else threads,
+        intra_threads=1,
+    )
 
 
 class Source(NamedTuple):
@@ -101,15 +128,8 @@ class Ctranslate2Search:
         self.symbols, self.ids = list(symbols), {symbol: index for index, symbol in enumerate(symbols)}
         self.eos = "</s>"
         self.threads = threads
-        choose_instructions()
         self.most_tokens = 0 if cuda else CPU_TOKENS  # 0: batches are as they come
-        self.model = ctranslate2.Translator(
-            str(folder),
-            device="cuda" if cuda else "cpu",
-            compute_type=precision,
-            inter_threads=1 if cuda else threads,
-            intra_threads=1,
-        )
+        self.model = open_translator(folder, precision, threads, cuda)
 
     def n_best(self, sources: Sequence[Source], limits: Limits) -> list[list[Hypothesis]]:
         """The best hypotheses of every sentence, best first."""

@@ -63,6 +63,8 @@ WORDS = {
     "eval probe correlate": "{w}/out {w}/other --retrieval {w}/retrieval --output {o}",
     "eval probe cosine": "{w}/states --output {o}",
     "eval probe off-target": "{w}/out --data {w}/data --output {o}",
+    "eval probe contribution": "{w}/out --checkpoint {w}/model.pt --data {w}/data --max-lines 2 --cpu"
+    " --output {o}",
     "eval probe interlingua": "--checkpoint {w}/interlingua.pt --data {w}/data --output {o} --cpu --beam 1",
     "embeddings encode": "{w}/raw/test.de-en.de --model {w}/model.pt --model-data {w}/data --output {o}",
     "embeddings import": "{w}/raw/test.de-en.de={w}/foreign.npy --encoder-name other --output {o}",

@@ -74,6 +74,62 @@ def test_sentences_of_which_only_the_beginning_is_read_are_said(command, deeper,
     assert "max-input" not in command("states", *given, "--max-input", 999).err
 
 
+def answer_by_hand(model, tokenizer, prompt: str, most: int) -> list[int]:
+    """Greedily, token by token, to the end of the text or of the first line with something in it."""
+    tokens = tokenizer(prompt)["input_ids"]
+    answer: list[int] = []
+    while len(answer) < most:
+        with torch.inference_mode():
+            best = int(model(torch.tensor([[*tokens, *answer]])).logits[0, -1].argmax())
+        if best == tokenizer.eos_token_id:
+            break
+        answer.append(best)
+        if "\n" in tokenizer.decode([best]) and tokenizer.decode(answer).rpartition("\n")[0].strip():
+            break
+    return answer
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_states_of_answers_are_those_of_the_last_token_of_the_prompt_and_of_the_answer(
+    states, deeper, tmp_path, batch
+):
+    (tmp_path / "prompt").write_text("{source} to {target}: {text} =\n", encoding="utf-8")
+    given = ("--asked", "--prompt", tmp_path / "prompt", "--max-output", 5, "--splits", "valid,test")
+    store = states(deeper, *given, "--batch-sentences", batch)
+    assert store.encoder_layers == [] and store.decoder_layers == ["L0", "L1", "decoder-norm"]
+    model, tokenizer = load_model(deeper, "float32").eval(), load_tokenizer(deeper)
+    for split, direction in (("valid", ("de", "en")), ("test", ("fr", "en"))):
+        lines = [text_of(one, direction[0]) for one in sentences(split, "-".join(sorted(direction)))]
+        part, names = store.decoder(split, direction), {"de": "German", "fr": "French", "en": "English"}
+        assert len(part) == len(lines)
+        for number, line in enumerate(lines):
+            prompt = f"{names[direction[0]]} to {names[direction[1]]}: {line} ="
+            answer = answer_by_hand(model, tokenizer, prompt, 5)
+            first, end = part.offsets[number : number + 2]
+            before = tokenizer(prompt)["input_ids"]
+            assert part.tokens[first:end].tolist() == [before[-1], *answer]
+            with torch.inference_mode():
+                hidden = model(torch.tensor([[*before, *answer]]), output_hidden_states=True).hidden_states
+            expected = torch.stack(hidden)[:, 0, len(before) - 1 :]
+            np.testing.assert_allclose(part.all_states[:, first:end], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_in_which_layer_the_target_language_of_answers_can_be_read(states, deeper, tmp_path):
+    """The probe reads a folder that has states of a decoder alone."""
+    (tmp_path / "prompt").write_text("{text} {target} =\n", encoding="utf-8")
+    given = ("--asked", "--prompt", tmp_path / "prompt", "--max-output", 1, "--splits", "valid,test")
+    states(deeper, *given, "--supervised", "de-en,en-de,en-fr,fr-en")
+    words = ("probe", "llr", tmp_path / "states", "--questions", "target", "--output", tmp_path / "llr")
+    assert evaluate(*words, "--protocol", "paper") == 0
+    rows = rows_of(tmp_path / "llr/llr.csv", measure="accuracy", part="target")
+    assert {"L0", "L1", "decoder-norm"} <= set(rows.layer)
+
+
+def test_prompts_are_not_read_unasked(refusal, deeper, texts, tmp_path):
+    given = ("--model", deeper, "--data", texts, "--cpu", "--output", tmp_path / "states")
+    assert "--prompt, --chat, --shots: without --asked" in refusal("states", *given, "--shots", 2)
+
+
 def test_only_the_first_lines(states, deeper):
     assert len(states(deeper, "--max-lines", 2, "--split", "test").encoder("test", ("de", "en"))) == 2
 

@@ -9,6 +9,7 @@ import torch
 from data_prep.model_folders.libraries import reading
 from eval.probes.store import StateStore
 from tests.eval.conftest import TEXTS, write_lines
+from tests.eval.translation.test_fairseq_preprocess import SEARCH, with_byte_pairs
 from tests.eval.translation.transformers_folders import SIZES, TEXT, WRITERS
 
 
@@ -209,7 +210,57 @@ def test_refused(tmp_path, command, lines, options, message):
     assert result.status == 2 and message in result.err and result.err.count("\n") == 1
 
 
-def test_options_of_folders_are_refused_for_checkpoints(tmp_path, command, lines):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--input", "de=a,en=b"), "--input: needs a model that reads raw text, found --checkpoint"),
+        (
+            ("--language-codes", "FILE"),
+            "--language-codes: needs a folder of transformers, found",
+        ),
+        (
+            ("--tokenizer", "none", "--untrained", 1),
+            "--untrained: needs a checkpoint with its binarized",
+        ),
+    ],
+)
+def test_options_of_models_that_read_raw_text(tmp_path, command, lines, options, message):
+    write_lines(tmp_path / "model.pt", [])
     given = ("--checkpoint", tmp_path / "model.pt", "--data", lines, "--output", tmp_path / "out")
-    result = command("probe", "states", *given, "--input", "de=a,en=b")
-    assert result.status == 2 and "--input: of a folder of transformers, not of --checkpoint" in result.err
+    result = command("probe", "states", *given, *options)
+    assert result.status == 2 and message in result.err and result.err.count("\n") == 1
+
+
+def test_a_line_without_tokens_is_one_line(tmp_path, command):
+    """A joiner alone is no space, and no piece of sentencepiece."""
+    folder = folder_of(tmp_path, "nllb")
+    for language in ("de", "en"):
+        write_lines(tmp_path / f"data/text/test.de-en.{language}", ["\u200b"])
+    given = ("--checkpoint", folder, "--data", tmp_path / "data", "--output", tmp_path / "out", "--cpu")
+    result = command("probe", "states", *given, "--splits", "test")
+    assert result.status == 2 and result.err.count("error: ") == 1
+    assert "no tokens for the line '\\u200b'; leave it out of the data" in result.err
+
+
+def test_states_of_stock_fairseq_with_a_dictionary_per_language(tmp_path, command):
+    """Both sides read the ids of their own dictionaries; the store has the symbols of both."""
+    case = with_byte_pairs(tmp_path / "data")
+    given = ("--checkpoint", case.folder / "model.pt", "--data", case.folder, *case.words, *SEARCH)
+    options = ("--splits", "test", "--dtype", "float32", "--output", tmp_path / "states")
+    result = command("probe", "states", *given, *options)
+    assert result.status == 0, result.err
+    store = StateStore.open(tmp_path / "states")
+    assert store.directions("test") == [("de", "en")] and store.supervised == {("de", "en")}
+    encoder, decoder = store.encoder("test", "de-en"), store.decoder("test", "de-en")
+    for number, (source, output) in enumerate(case.searched()):
+        previous = torch.cat([torch.tensor([case.target.eos()]), output])
+        with torch.no_grad():
+            read = case.model.encoder(source[None], torch.tensor([len(source)]), return_all_hiddens=True)
+            _, extra = case.model.decoder(previous[None], encoder_out=read, features_only=True)
+        for part, side, ids, layers in (
+            (encoder, case.source, source, read["encoder_states"]),
+            (decoder, case.target, previous, extra["inner_states"]),
+        ):
+            first, end = part.offsets[number : number + 2]
+            assert part.pieces[first:end] == [side[token] for token in ids]
+            np.testing.assert_allclose(part.all_states[:, first:end], torch.stack(layers)[:, :, 0], atol=1e-5)

@@ -19,6 +19,8 @@ from sacremoses import MosesDetokenizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
+from eval.api import FairseqModel, TranslatorOptions, load_model
+from eval.translation.search_options import DecodingOptions, SearchOptions
 from tests.fairseq_ext.models import SIZES
 
 TEXT = {
@@ -87,16 +89,20 @@ class Case:
         }
         torch.save(state, folder / "model.pt")
 
-    def translated(self) -> list[str]:
+    def searched(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Token ids of every line that is not empty, with `</s>`, and of its best hypothesis, without."""
         generator = SequenceGenerator([self.model], self.target, beam_size=3, max_len_a=0, max_len_b=10)
         found = []
-        for line in TEXT["de"]:
-            units = self.segment("de", line)
-            ids = self.source.encode_line(units, add_if_not_exist=False).long()[None]
-            net_input = {"src_tokens": ids, "src_lengths": torch.tensor([ids.shape[1]])}
+        for line in filter(None, TEXT["de"]):
+            ids = self.source.encode_line(self.segment("de", line), add_if_not_exist=False).long()
+            net_input = {"src_tokens": ids[None], "src_lengths": torch.tensor([len(ids)])}
             best = generator.generate([self.model], {"net_input": net_input})[0][0]["tokens"][:-1]
-            found.append(self.join(self.target.string(best)) if units else "")
+            found.append((ids, best))
         return found
+
+    def translated(self) -> list[str]:
+        hypotheses = iter(self.searched())
+        return [self.join(self.target.string(next(hypotheses)[1])) if line else "" for line in TEXT["de"]]
 
 
 def with_byte_pairs(folder: Path) -> Case:
@@ -171,6 +177,17 @@ def test_hypotheses_are_those_of_stock_fairseq(translate, command, tmp_path, wri
     assert command("score", tmp_path / "out", "--workers", "1").status == 0
 
 
+def test_from_python(tmp_path):
+    case = with_byte_pairs(tmp_path / "data")
+    files = {"data": case.folder, "bpe_codes": case.folder / "codes", "lowercase": True}
+    search = SearchOptions(beam=3, max_len_b=10)
+    options = TranslatorOptions(decoding=DecodingOptions(search=search, cpu=True))
+    model = load_model(FairseqModel(case.folder / "model.pt", **files), options=options)
+    assert model.translator.translate(TEXT["de"], "de", "en") == case.translated()
+    (states,) = model.states(TEXT["de"][:1], "de", "en")
+    assert states.decoder_tokens == ["</s>", *(case.target[token] for token in case.searched()[0][1])]
+
+
 def test_any_text(translate, tmp_path):
     case = with_byte_pairs(tmp_path / "data")
     (tmp_path / "text").write_text("".join(f"{line}\n" for line in TEXT["de"]), encoding="utf-8")
@@ -182,8 +199,8 @@ def test_any_text(translate, tmp_path):
     ("words", "expected"),
     [
         ([], "preparation.json: no such file; expected in the output of `python -m data_prep binarize`. For"
-         " a folder of fairseq-preprocess, `translate` is told how its text was split: --bpe-codes or"
-         " --sentencepiece-model FILE, --tokenizer NAME"),
+         " a folder of fairseq-preprocess, say how its text was split: --bpe-codes or --sentencepiece-model"
+         " FILE, --tokenizer NAME"),
         (["--bpe-codes", "{f}/none"], "none: no such file; expected a model of subwords"),
         (["--bpe-codes", "{f}/model.pt"], "model.pt: not a file of subword-nmt merges"),
         (["--sentencepiece-model", "{f}/dict.de.txt"], "dict.de.txt: not a sentencepiece model"),

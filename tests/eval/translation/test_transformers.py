@@ -1,5 +1,6 @@
 """`eval translate` with encoder-decoders of `transformers`: as `generate` called by hand."""
 
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -9,9 +10,10 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from command_line.errors import InputError
+from data_prep.model_folders.loading import check_ids
 from eval.translation.loading import load_translator
 from eval.translation.transformers_model import TransformersModel
-from tests.eval.translation.transformers_folders import TEXT, WRITERS, write_opus_mt, write_t5
+from tests.eval.translation.transformers_folders import SIZES, TEXT, WRITERS, write_opus_mt, write_t5
 from tests.made_once import made_once
 
 SEARCH = ("--cpu", "--max-len-b", "8", "--max-tokens", "60")
@@ -404,3 +406,18 @@ def test_only_folders_of_transformers_have_their_options(tmp_path, command):
     words = ("translate", "--checkpoint", tmp_path / "x.pt", "--data", tmp_path, "--output", tmp_path / "o")
     found = command(*words, "--supervised", "de-en")
     assert found.status == 2 and "--supervised: needs a folder of transformers" in found.err
+
+
+def test_a_language_without_a_vector_is_refused(tmp_path):
+    """A tokenizer of M2M-100 need not list its languages among its words and special tokens."""
+    from transformers import M2M100Config, M2M100Model, M2M100Tokenizer
+
+    WRITERS["m2m-100"](tmp_path)
+    tokenizer = M2M100Tokenizer(*(str(tmp_path / name) for name in ("vocab.json", "sentencepiece.bpe.model")))
+    most = max(tokenizer.lang_code_to_id.values())
+    assert most > max(*tokenizer.get_vocab().values(), *tokenizer.all_special_ids)
+    for rows, is_refused in ((most, True), (most + 1, False)):
+        model = M2M100Model(M2M100Config(vocab_size=rows, **SIZES))
+        refused = pytest.raises(InputError, match=f"ids up to {most}, and the model {rows} vectors of tokens")
+        with refused if is_refused else contextlib.nullcontext():
+            check_ids(tokenizer, model, tmp_path)
