@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 ROOT = Path(__file__).parents[1]
 RIVAL = """
@@ -33,6 +35,17 @@ with open("links", "w") as stream:
     for result in aligner.align_batch([x.split() for x in a], [y.split() for y in b]):
         stream.write(" ".join(f"{i}-{j}" for i, j in result["alignments"]) + "\\n")
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is aligned, and how often."""
+
+    text: list[Path] = option(
+        "line-parallel text", [], nargs=2, type=types.path, metavar=("FILE.de", "FILE.en")
+    )
+    workers: int = option("processes", 2, type=types.worker_count)
+    runs: int = option("the best of so many", 3)
 
 
 def run(command: list, folder: Path, threads: int) -> tuple[float, float]:
@@ -64,23 +77,17 @@ def make_corpus(folder: Path, texts: list[Path]) -> int:
     return texts[0].read_bytes().count(b"\n")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--text", nargs=2, type=options.path, default=[], metavar=("FILE.de", "FILE.en"))
-    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
-    parser.add_argument("--runs", type=options.positive, default=3, help="the best of so many")
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        lines = make_corpus(folder, args.text)
+        lines = make_corpus(folder, options.text)
         step = ["-m", "data_prep", "align", "--input", folder / "words", "--output", folder / "align"]
-        step += ["--workers", args.workers, "--force"]
+        step += ["--workers", options.workers, "--force"]
         sides = [folder / f"words/train.de-en.{language}" for language in ("de", "en")]
         ours, theirs = [], []
-        for _ in range(args.runs):
+        for _ in range(options.runs):
             ours.append(run(step, folder, 1))
-            theirs.append(run(["-c", RIVAL, *sides], folder, args.workers))
+            theirs.append(run(["-c", RIVAL, *sides], folder, options.workers))
     for name, times in (("align", ours), ("systran-align", theirs)):
         wall, used = min(times)
         print(f"{name:<14} {lines / wall:>9,.0f} sentence pairs/s, {used:.1f} s of the processors")

@@ -12,33 +12,37 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 SIDES = ("transformers", "ours")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--vocabulary", type=options.positive, default=250_880, help="symbols (BLOOM's)")
-    parser.add_argument("--width", type=options.positive, default=256)
-    parser.add_argument("--layers", type=options.positive, default=4)
-    parser.add_argument("--sentences", type=options.positive, default=8, help="of a batch")
-    parser.add_argument("--question", type=options.positive, default=70, help="tokens")
-    parser.add_argument("--answer", type=options.positive, default=30, help="tokens")
-    parser.add_argument("--rounds", type=options.positive, default=5)
-    parser.add_argument("--side", choices=SIDES, help="measures the memory of one")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The batch and the model."""
+
+    vocabulary: int = option("symbols (BLOOM's)", 250_880)
+    width: int = option("of the model", 256)
+    layers: int = option("of the model", 4)
+    sentences: int = option("of a batch", 8)
+    question: int = option("tokens", 70)
+    answer: int = option("tokens", 30)
+    rounds: int = option("all sides take turns, so many times", 5)
+    side: str | None = option("measures the memory of one", choices=SIDES)
 
 
-def main(args) -> None:
-    update = make_update(args)
-    if args.side:
-        update(args.side)
-        print(f"{args.side}: at most {peak_memory() / 2**30:.2f} GiB, model and libraries included")
+def main(options: Options) -> None:
+    update = make_update(options)
+    if options.side:
+        update(options.side)
+        print(f"{options.side}: at most {peak_memory() / 2**30:.2f} GiB, model and libraries included")
         return
     seconds = {side: [] for side in SIDES}
-    for _ in range(args.rounds + 1):
+    for _ in range(options.rounds + 1):
         for side in SIDES:
             started = time.perf_counter()
             update(side)
@@ -47,7 +51,8 @@ def main(args) -> None:
     ratio = medians["transformers"] / medians["ours"]
     shown = ", ".join(f"{side} {median:.2f} s" for side, median in medians.items())
     print(
-        f"an update of {args.sentences} x {args.question} + {args.answer} tokens: {shown}; ratio {ratio:.2f}"
+        f"an update of {options.sentences} x {options.question} + {options.answer} tokens: {shown};"
+        f" ratio {ratio:.2f}"
     )
     for side in SIDES:
         subprocess.run(
@@ -61,7 +66,7 @@ def peak_memory() -> int:
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
-def make_update(args):
+def make_update(options: Options):
     """A function of the side, which computes gradients of the adapter."""
     import torch
     from torch.nn.functional import cross_entropy
@@ -74,12 +79,16 @@ def make_update(args):
 
     torch.manual_seed(1)
     config = BloomConfig(
-        vocab_size=args.vocabulary, hidden_size=args.width, n_layer=args.layers, n_head=4, hidden_dropout=0.0
+        vocab_size=options.vocabulary,
+        hidden_size=options.width,
+        n_layer=options.layers,
+        n_head=4,
+        hidden_dropout=0.0,
     )
     model = with_new_adapter(BloomForCausalLM(config), Lora(8, 32, 0.0, None))
-    tokens = torch.randint(10, args.vocabulary, (args.sentences, args.question + args.answer))
+    tokens = torch.randint(10, options.vocabulary, (options.sentences, options.question + options.answer))
     labels = tokens.clone()
-    labels[:, : args.question] = IGNORED
+    labels[:, : options.question] = IGNORED
     inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": labels}
     answers = AnswerTokens(model)
 

@@ -16,15 +16,29 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.lines import count_lines
+from command_line.option_classes import option
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ("de", "en")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is prepared, and how often."""
+
+    text: list[Path] = option(
+        "line-parallel text", [], nargs=2, type=types.path, metavar=("FILE.de", "FILE.en")
+    )
+    workers: int = option("processes", 2, type=types.worker_count)
+    lines: int = option("pairs to clean", 600_000)
+    runs: int = option("the best of so many", 3)
 
 
 def run_step(*words) -> float:
@@ -118,21 +132,14 @@ def plain_loop(path: Path, language: str, lines: int) -> float:
     return time.monotonic() - start
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--text", nargs=2, type=options.path, default=[], metavar=("FILE.de", "FILE.en"))
-    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
-    parser.add_argument("--lines", type=options.positive, default=600_000, help="pairs to clean")
-    parser.add_argument("--runs", type=options.positive, default=3, help="the best of so many")
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        count = make_corpus(folder / "raw", args.text, args.lines)
+        count = make_corpus(folder / "raw", options.text, options.lines)
         clean, unicode, moses, loop = [], [], [], []
-        workers = ("--workers", args.workers, "--force")
+        workers = ("--workers", options.workers, "--force")
         sample = 20_000
-        for _ in range(args.runs):
+        for _ in range(options.runs):
             clean.append(run_step("clean", "--input", folder / "raw", "--output", folder / "clean", *workers))
             for name, seconds in (("unicode", unicode), ("moses", moses)):
                 words = ("--tokenizer", name, "--input", folder / "clean", "--output", folder / name)
@@ -141,15 +148,15 @@ def main(args) -> None:
             loop.append(
                 sum(plain_loop(folder / f"clean/train.de-en.{code}", code, sample) for code in LANGUAGES)
             )
-        imported = import_rates(folder, folder / "raw", args.runs)
-        binarized, preprocessed = binarizing_seconds(folder, args.runs)
+        imported = import_rates(folder, folder / "raw", options.runs)
+        binarized, preprocessed = binarizing_seconds(folder, options.runs)
         kept = 2 * count_lines(folder / "clean/train.de-en.de")
         cleaned, looped = count / min(clean), 2 * sample / min(loop)
         by_unicode, by_moses = (2 * count / min(seconds) for seconds in (unicode, moses))
     for name, (with_start_up, alone) in imported.items():
         print(f"import    {with_start_up:>9,.0f} pairs/s of {name}, {alone:,.0f} without start-up")
-    print(f"clean     {cleaned:>9,.0f} pairs/s with {args.workers} processes")
-    print(f"tokenize  {by_unicode:>9,.0f} lines/s with {args.workers} processes, unicode")
+    print(f"clean     {cleaned:>9,.0f} pairs/s with {options.workers} processes")
+    print(f"tokenize  {by_unicode:>9,.0f} lines/s with {options.workers} processes, unicode")
     print(f"          {by_moses:>9,.0f} lines/s, Moses; ratio {by_unicode / by_moses:.1f}")
     print(f"          {looped:>9,.0f} lines/s in a plain loop over sacremoses")
     print(f"binarize  {kept / binarized:>9,.0f} lines/s in one process")

@@ -14,12 +14,14 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 from benchmarks import training_speed  # chooses the allocator
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 ALONE = "additive_margin"
 SYSTEMS = {
@@ -31,31 +33,46 @@ SYSTEMS = {
 TEACHER = "teacher"
 
 
-def make_data(folder: Path, args) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The batch, the student and the teacher."""
+
+    arch: str = option("size of the model", "ems_small", choices=["ems", "ems_small"])
+    layers: int = option("of the student", 8)
+    width: int = option("of the student", 96)
+    teacher: int = option("width of the teacher", 768)
+    vocabulary: int = option("symbols", 16_000)
+    pairs: int = option("of a batch", 64)
+    tokens: int = option("of a sentence", 25)
+    updates: int = option("of each system", 20)
+    threads: int = option("of torch", 1, type=types.worker_count)
+
+
+def make_data(folder: Path, options: Options) -> None:
     """A binarized pair of random sentences, and a teacher's vectors of them in float16."""
     import numpy as np
-    import torch
     from fairseq.data import Dictionary
 
-    from data_prep.formats.sentences import load_sentences, write_sentences
+    from data_prep.formats.sentences import load_sentences, written_sentences
     from data_prep.formats.teacher_vectors import create_teacher_vectors, sentences_identity, vectors_path
 
     rng, dictionary = np.random.default_rng(1), Dictionary()
-    for number in range(args.vocabulary - len(dictionary)):
+    for number in range(options.vocabulary - len(dictionary)):
         dictionary.add_symbol(f"w{number}")
     for language in ("de", "en"):
         dictionary.save(str(folder / f"dict.{language}.txt"))
         prefix = folder / f"train.de-en.{language}"
-        with write_sentences(prefix, len(dictionary)) as builder:
-            for _ in range(args.pairs * args.updates):
-                words = rng.integers(dictionary.nspecial, len(dictionary), args.tokens - 1)
-                builder.add_item(torch.tensor([*words, dictionary.eos()]))
+        size = (options.pairs * options.updates, options.tokens)
+        tokens = rng.integers(dictionary.nspecial, len(dictionary), size)
+        tokens[:, -1] = dictionary.eos()
+        with written_sentences(prefix, len(dictionary)) as writer:
+            writer.write(tokens, np.full(len(tokens), options.tokens))
         description = {
-            "encoder": {"name": "random", "kind": "checkpoint", "width": args.teacher},
+            "encoder": {"name": "random", "kind": "checkpoint", "width": options.teacher},
             "text": sentences_identity(prefix),
             "read": {"kind": "tokens"},
             "lines": len(load_sentences(prefix)),
-            "width": args.teacher,
+            "width": options.teacher,
             "dtype": "float16",
             "normalized": False,
         }
@@ -66,7 +83,7 @@ def make_data(folder: Path, args) -> None:
 class Training:
     """One system: its task, whose batches have what its losses ask for, and its criterion."""
 
-    def __init__(self, data: Path, losses: str, args):
+    def __init__(self, data: Path, losses: str, options: Options):
         import torch
 
         from fairseq_ext.criterions.weighted_losses import WeightedLosses, WeightedLossesConfig
@@ -86,11 +103,11 @@ class Training:
         )
         self.task = SentenceEmbeddingTask.setup_task(cfg)
         sizes = Namespace(
-            _name=args.arch,
-            arch=args.arch,
-            encoder_layers=args.layers,
-            encoder_embed_dim=args.width,
-            encoder_ffn_embed_dim=4 * args.width,
+            _name=options.arch,
+            arch=options.arch,
+            encoder_layers=options.layers,
+            encoder_embed_dim=options.width,
+            encoder_ffn_embed_dim=4 * options.width,
             max_source_positions=128,
             max_target_positions=128,
         )
@@ -122,36 +139,25 @@ class Training:
         return time.process_time() - begin
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--arch", choices=["ems", "ems_small"], default="ems_small")
-    parser.add_argument("--layers", type=options.positive, default=8, help="of the student")
-    parser.add_argument("--width", type=options.positive, default=96, help="of the student")
-    parser.add_argument("--teacher", type=options.positive, default=768, help="width of the teacher")
-    parser.add_argument("--vocabulary", type=options.positive, default=16_000)
-    parser.add_argument("--pairs", type=options.positive, default=64, help="of a batch")
-    parser.add_argument("--tokens", type=options.positive, default=25, help="of a sentence")
-    parser.add_argument("--updates", type=options.positive, default=20, help="of each system")
-    parser.add_argument("--threads", type=options.worker_count, default=1)
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     training_speed.restart_with_allocator()
     import torch
 
     import fairseq_ext  # noqa: F401  (registers)
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        make_data(Path(folder), args)
-        systems = {name: Training(Path(folder), losses, args) for name, losses in SYSTEMS.items()}
+        make_data(Path(folder), options)
+        systems = {name: Training(Path(folder), losses, options) for name, losses in SYSTEMS.items()}
         seconds: dict[str, list[float]] = {name: [] for name in systems}
-        for number in range(args.updates):
-            rows = range(number * args.pairs, (number + 1) * args.pairs)
+        for number in range(options.updates):
+            rows = range(number * options.pairs, (number + 1) * options.pairs)
             for name, training in systems.items():
                 seconds[name].append(training.update(rows))
     print(
-        f"{args.arch}, {args.layers} x {args.width}, {args.pairs} pairs of {args.tokens} tokens a side,"
-        f" teacher of width {args.teacher}, {args.threads} threads, {args.updates} updates each"
+        f"{options.arch}, {options.layers} x {options.width}, {options.pairs} pairs of"
+        f" {options.tokens} tokens a side, teacher of width {options.teacher}, {options.threads} threads,"
+        f" {options.updates} updates each"
     )
     print("system | s/update | over additive margin alone\n--- | ---: | ---:")
     for name, times in seconds.items():

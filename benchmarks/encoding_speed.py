@@ -15,37 +15,42 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.lines import read_lines
+from command_line.option_classes import option, switch
 
 ROOT = Path(__file__).parents[1]
 PRECISIONS = ("float32", "bfloat16", "int8")
 LOOP = 32  # lines of the unsorted loop
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--model", type=options.path, help="folder of sentence-transformers")
-    parser.add_argument("--text", nargs="+", type=options.path, help="text to encode")
-    parser.add_argument("--lines", type=options.positive, default=2000, help="of every text")
-    parser.add_argument("--distinct", action="store_true", help="leave out lines that occur before")
-    parser.add_argument("--rounds", type=options.positive, default=3)
-    parser.add_argument("--threads", type=options.worker_count, default=1)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is encoded, and how."""
+
+    model: Path | None = option("folder of sentence-transformers")
+    text: list[Path] | None = option("text to encode")
+    lines: int = option("of every text", 2000)
+    distinct: bool = switch("leave out lines that occur before")
+    rounds: int = option("all sides take turns, so many times", 3)
+    threads: int = option("of torch", 1, type=types.worker_count)
 
 
-def main(args) -> None:
+def main(options: Options) -> None:
     import torch
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        texts = args.text or make_text(Path(folder), args.lines)
-        lines = list(chain.from_iterable(islice(read_lines(text), args.lines) for text in texts))
-        lines = list(dict.fromkeys(lines)) if args.distinct else lines
-        compare(args.model or make_model(Path(folder), lines), lines, args.rounds)
+        texts = options.text or make_text(Path(folder), options.lines)
+        lines = list(chain.from_iterable(islice(read_lines(text), options.lines) for text in texts))
+        lines = list(dict.fromkeys(lines)) if options.distinct else lines
+        compare(options.model or make_model(Path(folder), lines), lines, options.rounds)
 
 
 def compare(model: Path, lines: list[str], rounds: int) -> None:

@@ -13,25 +13,39 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 SYMBOLS = 32_000
+SPECIAL = 4  # of them, which a dictionary file does not list
 LONGEST = 60
 
 
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The set, and how often it is read."""
+
+    sentences: int = option("of the set", 500_000)
+    rounds: int = option("both sides in turn, so many times", 5)
+
+
 def write_corpus(prefix: Path, sentences: int) -> None:
+    """One side of random sentences, with its dictionary."""
     import numpy as np
-    import torch
 
-    from data_prep.formats.sentences import write_sentences
+    from data_prep.formats.sentences import written_sentences
 
+    symbols = (f"w{number} 1\n" for number in range(SYMBOLS - SPECIAL))
+    (prefix.parent / "dict.de.txt").write_text("".join(symbols), encoding="utf-8")
     rng = np.random.default_rng(1)
-    with write_sentences(prefix, SYMBOLS) as builder:
-        for length in rng.integers(1, LONGEST + 1, size=sentences):
-            builder.add_item(torch.from_numpy(rng.integers(4, SYMBOLS, size=length)))
+    lengths = rng.integers(1, LONGEST + 1, size=sentences)
+    tokens = rng.integers(SPECIAL, SYMBOLS, size=lengths.sum())
+    tokens[lengths.cumsum() - 1] = 2  # </s>
+    with written_sentences(prefix, SYMBOLS) as writer:
+        writer.write(tokens, lengths)
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -41,27 +55,20 @@ def seconds(action: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--sentences", type=options.positive, default=500_000, help="of the set")
-    parser.add_argument(
-        "--rounds", type=options.positive, default=5, help="both sides in turn, so many times"
-    )
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     import numpy as np
     from fairseq.data.data_utils import load_indexed_dataset
 
     from data_prep.formats.sentences import load_sentences, sentence_lengths
 
-    order = np.random.default_rng(2).permutation(args.sentences).tolist()
+    order = np.random.default_rng(2).permutation(options.sentences).tolist()
 
     def read_all(load: Callable) -> Callable[[], object]:
         return lambda: [len(sentence) for sentence in map(load().__getitem__, order)]
 
     with tempfile.TemporaryDirectory() as scratch:
         prefix = Path(scratch) / "train.de-en.de"
-        write_corpus(prefix, args.sentences)
+        write_corpus(prefix, options.sentences)
 
         def ours():
             return load_sentences(prefix)
@@ -79,8 +86,10 @@ def main(args) -> None:
             "lengths": (lambda: sentence_lengths(prefix), fairseqs_lengths),
         }
         for name, sides in actions.items():
-            rounds = [[seconds(side) for side in sides] for _ in range(args.rounds)]
-            mine, fairseq = (args.sentences / statistics.median(side) for side in zip(*rounds, strict=True))
+            rounds = [[seconds(side) for side in sides] for _ in range(options.rounds)]
+            mine, fairseq = (
+                options.sentences / statistics.median(side) for side in zip(*rounds, strict=True)
+            )
             ratios = " ".join(f"{other / own:.2f}" for own, other in rounds)
             print(
                 f"{name:<21} {mine:>13,.0f} sentences/s, fairseq {fairseq:>13,.0f}; ratio per round {ratios}"

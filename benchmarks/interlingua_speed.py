@@ -17,14 +17,27 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import training_speed  # trains, makes the corpus
-from command_line import options
+from benchmarks.training_speed import Runs
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 BASELINE, INTERLINGUA = "mnmt_transformer", "interlingua_transformer"
 LOSSES = ["--losses", "translation,interlingua_alignment,length_prediction", "--fused-vocabulary-loss"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Runs):
+    """What is trained and translated."""
+
+    checkpoints: list[Path] | None = option(
+        "trained models that translate", nargs=2, type=types.path, metavar=("MNMT.pt", "INTERLINGUA.pt")
+    )
+    lines: int = option("sentences to translate", 200)
 
 
 def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
@@ -37,7 +50,7 @@ def variants(arch: str, gpu: bool) -> dict[str, list[str]]:
     }
 
 
-def decoders(data: str, args) -> dict:
+def decoders(data: str, options: Options) -> dict:
     """A decoder around each trained model."""
     import torch
 
@@ -46,10 +59,10 @@ def decoders(data: str, args) -> dict:
     from eval.translation.search_options import SearchOptions
     from fairseq_ext.inference import load_for_inference
 
-    torch.set_num_threads(args.threads)
-    device = torch.device("cuda" if args.gpu else "cpu")
+    torch.set_num_threads(options.threads)
+    device = torch.device("cuda" if options.gpu else "cpu")
     found = {}
-    for name, path in zip((BASELINE, INTERLINGUA), args.checkpoints, strict=True):
+    for name, path in zip((BASELINE, INTERLINGUA), options.checkpoints, strict=True):
         loaded = load_for_inference(path, data)
         loaded.model.to(device).eval()
         search = BeamSearch(loaded.model, loaded.task.dictionary, SearchOptions())
@@ -76,46 +89,23 @@ def report(title: str, goal: float, rounds: dict[str, list[float]]) -> None:
     )
 
 
-def add_arguments(parser) -> None:
-    parser.set_defaults(profile=False)  # as of training_speed, which trains
-    parser.add_argument(
-        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA"), help="binarized folder"
-    )
-    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
-    parser.add_argument("--arch", choices=training_speed.STOCK_ARCHITECTURES, default="base")
-    parser.add_argument("--max-tokens", type=options.positive, default=2048)
-    parser.add_argument("--updates", type=options.positive, default=8, help="counted updates of a run")
-    parser.add_argument("--warmup", type=options.positive, default=3, help="updates that are not counted")
-    parser.add_argument(
-        "--checkpoints",
-        nargs=2,
-        type=options.path,
-        metavar=("MNMT.pt", "INTERLINGUA.pt"),
-        help="trained models that translate",
-    )
-    parser.add_argument("--lines", type=options.positive, default=200, help="sentences to translate")
-    parser.add_argument("--rounds", type=options.positive, default=3)
-    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
-    parser.add_argument("--gpu", action="store_true")
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
+        data = os.path.abspath(options.data) if options.data else training_speed.phrasebook(Path(folder))
         updates = {BASELINE: [], INTERLINGUA: []}
-        for _ in range(args.rounds):
-            for name, options in variants(args.arch, args.gpu).items():
-                updates[name].append(training_speed.measure(data, options, args, Path(folder))["seconds"])
+        for _ in range(options.rounds):
+            for name, words in variants(options.arch, options.gpu).items():
+                updates[name].append(training_speed.measure(data, words, options, Path(folder))["seconds"])
         report("time per update", 1.6, updates)
-        if not args.checkpoints:
+        if not options.checkpoints:
             print("translation: not measured; give two trained models with --checkpoints")
             return
         translation = {BASELINE: [], INTERLINGUA: []}
-        both = decoders(data, args)
-        direction = tuple(args.lang_pairs.split(",")[1].split("-"))
-        for _ in range(args.rounds):
+        both = decoders(data, options)
+        direction = tuple(options.lang_pairs.split(",")[1].split("-"))
+        for _ in range(options.rounds):
             for name, decoder in both.items():
-                translation[name].append(translation_seconds(decoder, data, direction, args.lines))
+                translation[name].append(translation_seconds(decoder, data, direction, options.lines))
         report("translation", 1.15, translation)
 
 

@@ -10,40 +10,45 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 
 VOCABULARY, HEADS = 5_000, 12
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--layers", type=options.positive, default=12)
-    parser.add_argument("--width", type=options.positive, default=384, help=f"a multiple of {HEADS}")
-    parser.add_argument("--tokens", type=options.positive, default=20, help="of a sentence")
-    parser.add_argument("--batch", type=options.positive, default=32, help="sentences")
-    parser.add_argument("--rounds", type=options.positive, default=15)
-    parser.add_argument("--threads", type=options.worker_count, default=1)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The encoder and its batch."""
+
+    layers: int = option("of the model", 12)
+    width: int = option(f"a multiple of {HEADS}", 384)
+    tokens: int = option("of a sentence", 20)
+    batch: int = option("sentences", 32)
+    rounds: int = option("all sides take turns, so many times", 15)
+    threads: int = option("of torch", 1, type=types.worker_count)
 
 
-def main(args) -> None:
+def main(options: Options) -> None:
     import torch
 
-    torch.set_num_threads(args.threads)
-    encoder, model_options, end = make_encoder(args.layers, args.width, args.tokens)
+    torch.set_num_threads(options.threads)
+    encoder, model_options, end = make_encoder(options.layers, options.width, options.tokens)
     generator = torch.Generator().manual_seed(2)
-    ids = torch.randint(4, VOCABULARY, (args.batch, args.tokens), generator=generator)
+    ids = torch.randint(4, VOCABULARY, (options.batch, options.tokens), generator=generator)
     ids[:, -1] = end
     variants = {"PyTorch, float32": lambda: encoder(ids)["sentence_vectors"].numpy()}
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        for precision, session in sessions(encoder, model_options, args.tokens, end, Path(folder)).items():
+        for precision, session in sessions(encoder, model_options, options.tokens, end, Path(folder)).items():
             given = {"input_ids": ids.numpy(), "attention_mask": torch.ones_like(ids).numpy()}
             variants[f"onnxruntime, {precision}"] = lambda session=session, given=given: session.run(
                 None, given
             )[0]
-        compare(variants, args.batch, args.rounds)
+        compare(variants, options.batch, options.rounds)
 
 
 def make_encoder(layers: int, width: int, tokens: int):

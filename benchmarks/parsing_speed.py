@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.errors import InputError
+from command_line.option_classes import option
 
 ROOT = Path(__file__).parents[1]
 STEPS = {"ginza": ("bunsetsu", "ja", "mecab"), "spacy": ("phrases", "en", "moses")}
@@ -33,6 +35,18 @@ lines = open(path, encoding="utf-8").read().splitlines()
 for _ in nlp.pipe(lines, n_process=int(workers)):
     pass
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is parsed, and by which parser."""
+
+    text: Path | None = option("a sentence per line")
+    parser: str = option("kind of parser", "ginza", choices=STEPS)
+    model: str | None = option("spaCy pipeline, by name or path")
+    lines: int = option("of the text", 4000)
+    workers: int = option("processes", 2, type=types.worker_count)
+    rounds: int = option("all sides take turns, so many times", 3)
 
 
 class Cost(NamedTuple):
@@ -65,28 +79,31 @@ def write_lines(path: Path, lines: list[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def measure(args, folder: Path) -> None:
+def measure(options: Options, folder: Path) -> None:
     from data_prep.parsing.parsers import OWN_MODELS
     from data_prep.tokenizers import make_tokenizer
 
-    step, language, tokenizer = STEPS[args.parser]
-    source = args.text or phrasebook_lines(folder / "phrasebook", args.lines)
-    lines = source.read_text(encoding="utf-8").splitlines()[: args.lines]
+    step, language, tokenizer = STEPS[options.parser]
+    source = options.text or phrasebook_lines(folder / "phrasebook", options.lines)
+    lines = source.read_text(encoding="utf-8").splitlines()[: options.lines]
     text, tokenized = (folder / name / f"train.{language}" for name in ("text", "tokenized"))
     write_lines(text, lines)
     write_lines(tokenized, list(map(make_tokenizer(tokenizer, language).tokenize, lines)))
-    model = args.model or OWN_MODELS[args.parser]
-    choice = ["--parser", args.parser, "--model", model, "--lang", language]
+    model = options.model or OWN_MODELS[options.parser]
+    choice = ["--parser", options.parser, "--model", model, "--lang", language]
     folders = {"--input": tokenized.parent, "--text": text.parent, "--output": folder / "analyses"}
-    files = [word for option, path in folders.items() for word in (option, str(path))]
-    workers = str(args.workers)
+    files = [word for flag, path in folders.items() for word in (flag, str(path))]
+    workers = str(options.workers)
     ours = [sys.executable, "-m", "data_prep", step, *choice, *files, "--workers", workers, "--force"]
     parser = [sys.executable, "-c", PARSER_ITSELF, *choice[1::2], str(text), workers]
     found: dict[str, list[Cost]] = {f"data_prep {step}": [], "the parser by itself": []}
-    for _ in range(args.rounds):
+    for _ in range(options.rounds):
         for costs, command in zip(found.values(), (ours, parser), strict=True):
             costs.append(cost_of(command))
-    print(f"{args.parser}, {len(lines)} lines, {args.workers} processes, median of {args.rounds} rounds")
+    print(
+        f"{options.parser}, {len(lines)} lines, {options.workers} processes,"
+        f" median of {options.rounds} rounds"
+    )
     print(" | lines/s | processor seconds\n--- | ---: | ---:")
     for name, costs in found.items():
         clock, processor = (statistics.median(values) for values in zip(*costs, strict=True))
@@ -97,22 +114,13 @@ def measure(args, folder: Path) -> None:
     print(f"of the parser's own speed, per round: {by_clock} (goal: 0.90); in processor time: {by_processor}")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--text", type=options.path, help="a sentence per line")
-    parser.add_argument("--parser", choices=STEPS, default="ginza")
-    parser.add_argument("--model", type=options.text, help="spaCy pipeline, by name or path")
-    parser.add_argument("--lines", type=options.positive, default=4000, help="of the text")
-    parser.add_argument("--workers", type=options.worker_count, default=2, help="processes")
-    parser.add_argument("--rounds", type=options.positive, default=3)
-
-
-def main(args) -> None:
-    if args.parser == "spacy" and not (args.text and args.model):
+def main(options: Options) -> None:
+    if options.parser == "spacy" and not (options.text and options.model):
         raise InputError("--parser spacy: expected together with --text and --model")
-    if args.text and not args.text.is_file():
-        raise InputError(f"--text {args.text}: no such file")
+    if options.text and not options.text.is_file():
+        raise InputError(f"--text {options.text}: no such file")
     with tempfile.TemporaryDirectory() as folder:
-        measure(args, Path(folder).resolve())
+        measure(options, Path(folder).resolve())
 
 
 if __name__ == "__main__":

@@ -16,15 +16,31 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import training_speed  # trains, makes the corpus
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.errors import InputError
+from command_line.option_classes import option
 
 MIXTURES = {"MASS": "mass", "BMASS+BRSS": "bmass+brss.f"}
 UNITS = 3  # subwords of a made-up bunsetsu
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is trained, and how long."""
+
+    data: Path | None = option("binarized folder")
+    language: str = option("the language with analyses", "de")
+    arch: str = option("size of the model", "tiny", choices=["base", "big", "tiny"])
+    max_tokens: int = option("of a batch", 2048)
+    updates: int = option("counted updates of a run", 12)
+    warmup: int = option("updates that are not counted", 4)
+    rounds: int = option("all sides take turns, so many times", 3)
+    threads: int = option("of torch", os.cpu_count(), type=types.worker_count)
 
 
 def make_bunsetsu(data: Path, language: str) -> None:
@@ -48,7 +64,7 @@ def make_bunsetsu(data: Path, language: str) -> None:
 class Training:
     """A model and its data for every mixture."""
 
-    def __init__(self, data: str, args):
+    def __init__(self, data: str, options: Options):
         from fairseq.models import ARCH_CONFIG_REGISTRY
 
         from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
@@ -57,17 +73,17 @@ class Training:
             LinguisticPretrainingTask,
         )
 
-        self.args = args
+        self.options = options
         self.tasks = {}
         for name, mixture in MIXTURES.items():
-            options = {"data": data, "pretraining_tasks": f"{args.language}={mixture}"}
+            texts = {"data": data, "pretraining_tasks": f"{options.language}={mixture}"}
             cfg = LinguisticPretrainingConfig(
-                **options, train_subset="train", seed=1, update_freq=[1], max_update=0
+                **texts, train_subset="train", seed=1, update_freq=[1], max_update=0
             )
             self.tasks[name] = LinguisticPretrainingTask.setup_task(cfg)
             self.tasks[name].load_dataset("train")
         model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
-        ARCH_CONFIG_REGISTRY[training_speed.architecture(args.arch)](model)
+        ARCH_CONFIG_REGISTRY[training_speed.architecture(options.arch)](model)
         model._name = "mnmt_transformer"
         models = [task.build_model(model) for task in self.tasks.values()]  # the tasks look at theirs
         self.models = dict(zip(self.tasks, models, strict=True))
@@ -88,15 +104,15 @@ class Training:
         """The batches of an epoch, made by one worker process."""
         task = self.tasks[name]
         batches = task.get_batch_iterator(
-            task.dataset("train"), max_tokens=self.args.max_tokens, seed=1, num_workers=1, epoch=1
+            task.dataset("train"), max_tokens=self.options.max_tokens, seed=1, num_workers=1, epoch=1
         )
         return batches.next_epoch_itr(shuffle=True)
 
     def seconds_per_batch(self, name: str) -> float:
         """Processor time of drawing and collating a batch, without anything else."""
         dataset = self.tasks[name].dataset("train")
-        batches = dataset.batch_by_size(dataset.ordered_indices(), max_tokens=self.args.max_tokens)
-        batches = batches[:: max(1, len(batches) // self.args.updates)]
+        batches = dataset.batch_by_size(dataset.ordered_indices(), max_tokens=self.options.max_tokens)
+        batches = batches[:: max(1, len(batches) // self.options.updates)]
         begin = time.process_time()
         for indices in batches:
             dataset.collater([dataset[index] for index in indices])
@@ -105,12 +121,12 @@ class Training:
     def updates_per_second(self, name: str, batches) -> float:
         """Over `--updates` batches, after those of the warm-up."""
         begin = 0.0
-        for number, batch in enumerate(batches, start=1 - self.args.warmup):
+        for number, batch in enumerate(batches, start=1 - self.options.warmup):
             self._update(name, batch)
             if number == 0:
                 begin = time.perf_counter()
-            if number == self.args.updates:
-                return self.args.updates / (time.perf_counter() - begin)
+            if number == self.options.updates:
+                return self.options.updates / (time.perf_counter() - begin)
         raise InputError("--updates: fewer batches than --warmup and --updates ask for")
 
     def _update(self, name: str, batch) -> None:
@@ -123,20 +139,21 @@ class Training:
         optimizer.zero_grad()
 
 
-def measure(data: str, args) -> None:
-    training = Training(data, args)
+def measure(data: str, options: Options) -> None:
+    training = Training(data, options)
     found: dict[tuple[str, str], list[float]] = {}
-    needed = args.warmup + args.updates
+    needed = options.warmup + options.updates
     memory = {
         name: [batch for batch, _ in zip(training.loader(name), range(needed), strict=False)]
         for name in MIXTURES
     }
-    for _ in range(args.rounds):
+    for _ in range(options.rounds):
         for name in MIXTURES:
             for kind, batches in (("loader", training.loader(name)), ("memory", memory[name])):
                 found.setdefault((name, kind), []).append(training.updates_per_second(name, batches))
     print(
-        f"{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.updates} updates a run"
+        f"{options.arch}, --max-tokens {options.max_tokens}, {options.threads} threads,"
+        f" {options.updates} updates a run"
     )
     print(
         "mixture | updates/s with one worker | from memory | ratio per round | making a batch\n"
@@ -153,27 +170,16 @@ def measure(data: str, args) -> None:
     print(f"{list(MIXTURES)[1]} against MASS: {other / mass:.2f} of the updates per second")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--data", type=options.path, help="binarized folder")
-    parser.add_argument("--language", type=options.text, default="de", help="the language with analyses")
-    parser.add_argument("--arch", choices=["base", "big", "tiny"], default="tiny")
-    parser.add_argument("--max-tokens", type=options.positive, default=2048)
-    parser.add_argument("--updates", type=options.positive, default=12, help="counted updates of a run")
-    parser.add_argument("--warmup", type=options.positive, default=4, help="updates that are not counted")
-    parser.add_argument("--rounds", type=options.positive, default=3)
-    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
-
-
-def main(args) -> None:
+def main(options: Options) -> None:
     training_speed.restart_with_allocator()
     import torch
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
-        if not args.data:
-            make_bunsetsu(Path(data), args.language)
-        measure(data, args)
+        data = os.path.abspath(options.data) if options.data else training_speed.phrasebook(Path(folder))
+        if not options.data:
+            make_bunsetsu(Path(data), options.language)
+        measure(data, options)
 
 
 if __name__ == "__main__":

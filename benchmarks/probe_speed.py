@@ -14,15 +14,27 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
 from command_line.dispatch import run_script
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "outputs" / "quickstart"
 MODEL, DATA = Path("models/system1-seed1/checkpoint_best.pt"), Path("data/phrasebook")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is probed."""
+
+    checkpoint: Path = option("a trained model", os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL))
+    data: Path = option("binarized folder", os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA))
+    max_lines: int = option("lines per set and direction", 2000)
+    beam: int = option("of the search", 5)
+    gpu: bool = switch("measure on the GPU")
 
 
 def run(*command) -> float:
@@ -36,30 +48,22 @@ def run(*command) -> float:
     return time.monotonic() - start
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--checkpoint", type=options.path, default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL)
-    )
-    parser.add_argument(
-        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA)
-    )
-    parser.add_argument(
-        "--max-lines", type=options.positive, default=2000, help="lines per set and direction"
-    )
-    parser.add_argument("--beam", type=options.positive, default=5)
-    parser.add_argument("--gpu", action="store_true")
-
-
-def main(args) -> None:
-    checkpoint, data = Path(args.checkpoint).resolve(), Path(args.data).resolve()
+def main(options: Options) -> None:
+    checkpoint, data = Path(options.checkpoint).resolve(), Path(options.data).resolve()
     if not checkpoint.exists():
         raise InputError(
             f"{checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
         )
     with tempfile.TemporaryDirectory() as folder:
         states = Path(folder) / "states"
-        options = ["--max-lines", args.max_lines, "--beam", args.beam, *([] if args.gpu else ["--cpu"])]
-        run("states", "--checkpoint", checkpoint, "--data", data, "--output", states, *options)
+        search = [
+            "--max-lines",
+            options.max_lines,
+            "--beam",
+            options.beam,
+            *([] if options.gpu else ["--cpu"]),
+        ]
+        run("states", "--checkpoint", checkpoint, "--data", data, "--output", states, *search)
         record = json.loads((states / "states.json").read_text())
         size = sum(path.stat().st_size for path in states.iterdir())
         recognition = run("llr", states, "--output", Path(folder) / "llr")

@@ -11,12 +11,14 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option
 from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import VectorsFile, create_vectors
 from embeddings.search.neighbours import INDEXES, MEMORY, Search, nearest
@@ -25,23 +27,26 @@ NOISE = 0.5  # of a copy, per number, where those of the vectors have deviation 
 BLOCK = 50_000
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--lines", type=options.positive, default=1_000_000, help="of both sides")
-    parser.add_argument("--width", type=options.positive, default=256)
-    parser.add_argument("--memory", type=options.number(0, 1000, above=True), default=MEMORY, help="GiB")
-    parser.add_argument("--probes", type=options.positive, default=32)
-    parser.add_argument("--index", nargs="+", choices=INDEXES, default=INDEXES)
-    parser.add_argument("--vectors", type=options.path, help="folder with the vectors; measures one index")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is searched, and how."""
+
+    lines: int = option("of both sides", 1_000_000)
+    width: int = option("of the model", 256)
+    memory: float = option("GiB", MEMORY, type=types.number(0, 1000, above=True))
+    probes: int = option("lists that are searched", 32)
+    index: list[str] = option("those that are measured", INDEXES, nargs="+", choices=INDEXES)
+    vectors: Path | None = option("folder with the vectors; measures one index")
 
 
-def main(args) -> None:
-    if args.vectors:
-        measure(args)
+def main(options: Options) -> None:
+    if options.vectors:
+        measure(options)
         return
     with tempfile.TemporaryDirectory() as folder:
-        write_sides(Path(folder), args.lines, args.width)
-        for index in args.index:
-            given = {"vectors": folder, "index": index, "memory": args.memory, "probes": args.probes}
+        write_sides(Path(folder), options.lines, options.width)
+        for index in options.index:
+            given = {"vectors": folder, "index": index, "memory": options.memory, "probes": options.probes}
             words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
             subprocess.run([sys.executable, "-m", "benchmarks.retrieval_memory", *words], check=True)
 
@@ -61,16 +66,16 @@ def write_sides(folder: Path, lines: int, width: int) -> None:
     second.flush()
 
 
-def measure(args) -> None:
+def measure(options: Options) -> None:
     import faiss  # noqa: F401  (its own memory is not the search's)
 
-    first, second = (VectorsFile.open(args.vectors / f"{name}.npy") for name in ("first", "second"))
+    first, second = (VectorsFile.open(options.vectors / f"{name}.npy") for name in ("first", "second"))
     before, start = memory_of_ours(), time.monotonic()
     with Peak() as peak:
-        found = nearest(first, second, 4, Search(args.index[0], None, args.probes, args.memory))
+        found = nearest(first, second, 4, Search(options.index[0], None, options.probes, options.memory))
     print(
-        f"{args.index[0]}: {len(first):,} x {len(second):,} of {first.width}, {args.memory} GiB of blocks:"
-        f" {time.monotonic() - start:.1f} s, at most {(peak.most - before) / 2**30:.2f} GiB more,"
+        f"{options.index[0]}: {len(first):,} x {len(second):,} of {first.width}, {options.memory} GiB of"
+        f" blocks: {time.monotonic() - start:.1f} s, at most {(peak.most - before) / 2**30:.2f} GiB more,"
         f" P@1 {(found.rows[:, 0] == np.arange(len(first))).mean():.4f}"
     )
 

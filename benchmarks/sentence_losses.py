@@ -17,11 +17,13 @@ import statistics
 import sys
 import time
 from argparse import Namespace
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 from benchmarks import training_speed  # chooses the allocator
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option, switch
 
 ALONE = "encoder alone"
 SYSTEMS = {  # losses and their options
@@ -36,37 +38,54 @@ SYSTEMS = {  # losses and their options
 LANGUAGES = 62
 
 
-def measured(args) -> list[str]:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The batch and the encoder."""
+
+    arch: str = option("size of the model", "ems", choices=["ems", "ems_small"])
+    vocabulary: int = option("symbols", 60_000)
+    pairs: int = option("of a batch (thesis: 152)", 32)
+    tokens: int = option("of a sentence", 25)
+    updates: int = option("counted updates of each system", 3)
+    only: list[str] | None = option(
+        "comma-separated names of systems", type=types.items(types.one_of([*SYSTEMS][1:]))
+    )
+    threads: int = option("of torch", 1, type=types.worker_count)
+    bf16: bool = switch("bfloat16 autocast")
+    gpu: bool = switch("measure on the GPU")
+
+
+def measured(options: Options) -> list[str]:
     """The encoder alone first, then the others that are asked for."""
-    return [name for name in SYSTEMS if name == ALONE or not args.only or name in args.only]
+    return [name for name in SYSTEMS if name == ALONE or not options.only or name in options.only]
 
 
 class Systems:
     """One encoder and, by name, the criteria that train it; one of the systems also has a decoder."""
 
-    def __init__(self, args):
+    def __init__(self, options: Options):
         import torch
         from fairseq.data import Dictionary
 
         from fairseq_ext.models import sentence_encoder
         from fairseq_ext.optim.fused_adam import FusedAdam, FusedAdamConfig
 
-        self.args = args
-        self.device = torch.device("cuda" if args.gpu else "cpu")
+        self.options = options
+        self.device = torch.device("cuda" if options.gpu else "cpu")
         self.dictionary = Dictionary()
-        for number in range(args.vocabulary - len(self.dictionary)):
+        for number in range(options.vocabulary - len(self.dictionary)):
             self.dictionary.add_symbol(f"w{number}")
         task = SimpleNamespace(source_dictionary=self.dictionary, target_dictionary=self.dictionary)
         model = Namespace(
-            arch=args.arch, decoder_layers=6, max_source_positions=256, max_target_positions=256
+            arch=options.arch, decoder_layers=6, max_source_positions=256, max_target_positions=256
         )
-        getattr(sentence_encoder, f"{args.arch}_architecture")(model)
+        getattr(sentence_encoder, f"{options.arch}_architecture")(model)
         torch.manual_seed(1)
         translating = sentence_encoder.SentenceEncoderModel.build_model(model, task).train().to(self.device)
         encoding = sentence_encoder.SentenceEncoderModel(translating.cfg, translating.encoder, None).train()
         self.models = {
             name: translating if "translation" in SYSTEMS[name]["losses"] else encoding
-            for name in measured(args)
+            for name in measured(options)
         }
         self.criteria = {name: self._criterion(name).train().to(self.device) for name in self.models}
         parameters = {*translating.parameters()}.union(
@@ -100,7 +119,7 @@ class Systems:
     def _batch(self) -> dict:
         import torch
 
-        pairs, words = self.args.pairs, self.args.tokens
+        pairs, words = self.options.pairs, self.options.tokens
         sources, targets = (
             torch.randint(self.dictionary.nspecial, len(self.dictionary), (pairs, words)) for _ in range(2)
         )
@@ -120,14 +139,14 @@ class Systems:
             "ntokens": targets.numel(),
             "nsentences": pairs,
         }
-        if self.args.gpu:
+        if self.options.gpu:
             from fairseq import utils
 
             batch = utils.move_to_cuda(batch)
         return batch
 
     def clock(self) -> float:
-        if not self.args.gpu:
+        if not self.options.gpu:
             return time.process_time()
         import torch
 
@@ -139,7 +158,7 @@ class Systems:
         import torch
 
         begin = self.clock()
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.args.bf16):
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.options.bf16):
             loss, size, _ = self.criteria[name](self.models[name], self.batch)
         loss.backward()
         self.optimizer.multiply_grads(1 / size)
@@ -156,36 +175,22 @@ class Systems:
         return counted.get_total_flops()
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--arch", choices=["ems", "ems_small"], default="ems")
-    parser.add_argument("--vocabulary", type=options.positive, default=60_000)
-    parser.add_argument("--pairs", type=options.positive, default=32, help="of a batch (thesis: 152)")
-    parser.add_argument("--tokens", type=options.positive, default=25, help="of a sentence")
-    parser.add_argument("--updates", type=options.positive, default=3, help="counted updates of each system")
-    parser.add_argument(
-        "--only", type=options.items(options.one_of([*SYSTEMS][1:])), help="comma-separated names of systems"
-    )
-    parser.add_argument("--threads", type=options.worker_count, default=1)
-    parser.add_argument("--bf16", action="store_true", help="bfloat16 autocast")
-    parser.add_argument("--gpu", action="store_true")
-
-
-def main(args) -> None:
-    if not args.gpu:
+def main(options: Options) -> None:
+    if not options.gpu:
         training_speed.restart_with_allocator()
     import torch
 
-    torch.set_num_threads(args.threads)
-    systems = Systems(args)
-    operations = {name: systems.arithmetic(name) for name in measured(args)}  # a warm-up, too
-    seconds: dict[str, list[float]] = {name: [] for name in measured(args)}
-    for _ in range(args.updates):
+    torch.set_num_threads(options.threads)
+    systems = Systems(options)
+    operations = {name: systems.arithmetic(name) for name in measured(options)}  # a warm-up, too
+    seconds: dict[str, list[float]] = {name: [] for name in measured(options)}
+    for _ in range(options.updates):
         for name in seconds:
             seconds[name].append(systems.update(name))
-    kind = "bfloat16" if args.bf16 else "float32"
+    kind = "bfloat16" if options.bf16 else "float32"
     print(
-        f"{args.arch}, {args.vocabulary} symbols, {args.pairs} pairs of {args.tokens} tokens a side, {kind}, "
-        f"{args.threads} threads, {args.updates} updates each"
+        f"{options.arch}, {options.vocabulary} symbols, {options.pairs} pairs of {options.tokens} tokens a"
+        f" side, {kind}, {options.threads} threads, {options.updates} updates each"
     )
     print(
         "system | s/update | over the encoder alone (each round) | arithmetic over it\n"

@@ -12,6 +12,7 @@ Without --text the sentences are the phrasebook's, German and English, which are
 import statistics
 import sys
 import tempfile
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -19,26 +20,30 @@ import numpy as np
 
 from benchmarks.encoding_speed import Sizes, make_model, make_text
 from benchmarks.translation_speed import run
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.errors import InputError
 from command_line.lines import read_lines
+from command_line.option_classes import option
 
 EMBEDDINGS = (sys.executable, "-m", "embeddings")
 BASE = Sizes(layers=12, width=768, heads=12, inner_width=3072)
 COMPARISON = ("--similarity", "bert-score", "--normalize", "0.75", "--neighbours", "1")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument("--text", nargs=2, type=options.path, help="line-parallel, named text.LANG")
-    parser.add_argument("--lines", type=options.positive, default=1000, help="of either text")
-    parser.add_argument("--rounds", type=options.positive, default=3)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is retrieved."""
+
+    text: list[Path] | None = option("line-parallel, named text.LANG", nargs=2, type=types.path)
+    lines: int = option("of either text", 1000)
+    rounds: int = option("all sides take turns, so many times", 3)
 
 
-def main(args) -> None:
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = first_lines(args.text or make_text(folder, args.lines), args.lines, folder / "text")
+        texts = first_lines(options.text or make_text(folder, options.lines), options.lines, folder / "text")
         lines = [line for text in texts for line in read_lines(text)]
         model = make_model(folder, lines, BASE)
         stored = folder / "stored"
@@ -58,7 +63,7 @@ def main(args) -> None:
         states = [np.load(path, mmap_mode="r").shape for path in sorted(stored.glob("*.states.npy"))]
         print(" x ".join(f"{len(lines) // 2:,} sentences of {rows:,} tokens" for rows, _ in states))
         taken = []
-        for number in range(args.rounds):
+        for number in range(options.rounds):
             output = folder / f"retrieval{number}"
             retrieve = [*EMBEDDINGS, "retrieve", "--parallel", *texts, "--model", stored, *COMPARISON]
             seconds, _ = run([*map(str, [*retrieve, "--output", output, "--cpu"])])

@@ -19,11 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,6 +37,29 @@ STOCK_ARCHITECTURES = {
     "tiny": "transformer_tiny",
 }
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """What is trained, and how long."""
+
+    data: Path | None = option("binarized folder", os.environ.get("BENCHMARK_DATA"))
+    lang_pairs: str = option("directions", "en-de,de-en,en-fr,fr-en")
+    arch: str = option("size of the model", "base", choices=STOCK_ARCHITECTURES)
+    max_tokens: int = option("of a batch", 2048)
+    updates: int = option("counted updates of a run", 8)
+    warmup: int = option("updates that are not counted", 3)
+    rounds: int = option("all sides take turns, so many times", 3)
+    threads: int = option("of torch", os.cpu_count(), type=types.worker_count)
+    gpu: bool = switch("in bf16; fails where there is no GPU")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Runs):
+    """What is compared, and what is shown."""
+
+    profile: bool = switch("print where the time goes (this itself takes some)")
+    only: list[str] | None = option("comma-separated names of variants", type=types.items(types.text))
 
 
 def architecture(size: str) -> str:
@@ -82,7 +107,7 @@ def child(result: str, profiled: bool, arguments: list[str]) -> None:
     Path(result).write_text(json.dumps({**measured, "memory": memory}))
 
 
-def measure(data: str, options: list[str], args, folder: Path) -> dict:
+def measure(data: str, words: list[str], options: Runs, folder: Path, profile: bool = False) -> dict:
     """One training; seconds per update after the warm-up, and the last loss."""
     result = folder / "result.json"
     command = [
@@ -90,34 +115,34 @@ def measure(data: str, options: list[str], args, folder: Path) -> dict:
         __file__,
         "--child",
         str(result),
-        "profile" if args.profile else "time",
+        "profile" if profile else "time",
         data,
         "--user-dir",
         str(ROOT / "fairseq_ext"),
     ]
-    command += ["--task", "multilingual_nmt", "--lang-pairs", args.lang_pairs, *options]
-    command += ["--dropout", "0.1", "--label-smoothing", "0.1", "--max-tokens", str(args.max_tokens)]
+    command += ["--task", "multilingual_nmt", "--lang-pairs", options.lang_pairs, *words]
+    command += ["--dropout", "0.1", "--label-smoothing", "0.1", "--max-tokens", str(options.max_tokens)]
     command += ["--lr", "5e-4", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "4000", "--seed", "1"]
     command += [
         "--max-update",
-        str(args.warmup + args.updates),
+        str(options.warmup + options.updates),
         "--log-format",
         "simple",
         "--log-interval",
         "100",
     ]
     command += ["--distributed-world-size", "1"]  # else fairseq starts a process for every GPU
-    command += ["--no-save", "--disable-validation", *([] if args.gpu else ["--cpu"])]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(args.threads)}
-    environment |= {} if args.gpu else ALLOCATOR
+    command += ["--no-save", "--disable-validation", *([] if options.gpu else ["--cpu"])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(options.threads)}
+    environment |= {} if options.gpu else ALLOCATOR
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"error: {' '.join(command)}\n{done.stderr[-2000:]}")
     measured = json.loads(result.read_text())
-    starts = measured["starts"][args.warmup :]
+    starts = measured["starts"][options.warmup :]
     return {
         "seconds": (starts[-1] - starts[0]) / (len(starts) - 1),
-        "words": sum(measured["words"][args.warmup : -1]) / (starts[-1] - starts[0]),
+        "words": sum(measured["words"][options.warmup : -1]) / (starts[-1] - starts[0]),
         "memory": measured["memory"],
         "loss": measured["losses"][-1],
         "operations": measured["operations"],
@@ -159,46 +184,31 @@ def restart_with_allocator() -> None:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **ALLOCATOR})
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA"), help="binarized folder"
-    )
-    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
-    parser.add_argument("--arch", choices=STOCK_ARCHITECTURES, default="base")
-    parser.add_argument("--max-tokens", type=options.positive, default=2048)
-    parser.add_argument("--updates", type=options.positive, default=8, help="counted updates of a run")
-    parser.add_argument("--warmup", type=options.positive, default=3, help="updates that are not counted")
-    parser.add_argument("--rounds", type=options.positive, default=3)
-    parser.add_argument("--threads", type=options.worker_count, default=os.cpu_count())
-    parser.add_argument("--gpu", action="store_true", help="in bf16; fails where there is no GPU")
-    parser.add_argument(
-        "--profile", action="store_true", help="print where the time goes (this itself takes some)"
-    )
-    parser.add_argument("--only", type=options.items(options.text), help="comma-separated names of variants")
-
-
-def main(args) -> None:
-    if args.gpu and not has_gpu():
+def main(options: Options) -> None:
+    if options.gpu and not has_gpu():
         raise InputError("--gpu: there is none, or torch does not see it; leave it out to measure on the CPU")
     with tempfile.TemporaryDirectory() as folder:
-        data = os.path.abspath(args.data) if args.data else phrasebook(Path(folder))
-        chosen = variants(args.arch, args.gpu)
-        if args.only:
-            chosen = {name: chosen[name] for name in args.only}
+        data = os.path.abspath(options.data) if options.data else phrasebook(Path(folder))
+        chosen = variants(options.arch, options.gpu)
+        if options.only:
+            chosen = {name: chosen[name] for name in options.only}
         runs = {name: [] for name in chosen}
-        for number in range(args.rounds):
-            for name, options in chosen.items():
-                runs[name].append(measure(data, options, args, Path(folder)))
+        for number in range(options.rounds):
+            for name, words in chosen.items():
+                runs[name].append(measure(data, words, options, Path(folder), options.profile))
                 last = runs[name][-1]
                 print(
                     f"round {number + 1}: {name}: {last['seconds']:.3f} s/update, loss {last['loss']:.3f}",
                     flush=True,
                 )
-    if args.profile:
+    if options.profile:
         for name, measured in runs.items():
             print_profile(name, measured[-1]["operations"])
     rival = next(iter(runs))
-    print(f"\n{args.arch}, --max-tokens {args.max_tokens}, {args.threads} threads, {args.rounds} rounds")
+    print(
+        f"\n{options.arch}, --max-tokens {options.max_tokens}, {options.threads} threads,"
+        f" {options.rounds} rounds"
+    )
     print(
         "variant | updates/s (median) | words/s | GPU, GiB | ratio per round | median ratio | last loss\n"
         "--- | ---: | ---: | ---: | --- | ---: | ---:"

@@ -23,11 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
 from command_line.errors import InputError
+from command_line.option_classes import option, switch
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "outputs" / "quickstart"
@@ -35,9 +37,35 @@ ENGINES = ("pytorch", "ctranslate2-float32", "ctranslate2-int8")
 MODEL, DATA = Path("models/system1-seed1/checkpoint_best.pt"), Path("data/phrasebook")
 
 
-def run(command: list[str]) -> tuple[float, str]:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is translated, and how."""
+
+    checkpoint: Path = option("a trained model", os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL))
+    data: Path = option("binarized folder", os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA))
+    beam: int = option("of the search", 5)
+    max_len_b: int = option("tokens of a translation", 200)
+    engines: list[str] = option(
+        f"some of {', '.join(ENGINES)} (default: all)",
+        list(ENGINES),
+        type=types.items(types.text),
+        metavar="LIST",
+    )
+    enlarge: list[int] | None = option(
+        "factors of the width and of the inner width of feed-forward layers, and the number of layers",
+        type=types.items(types.positive),
+        metavar="LIST",
+    )
+    rounds: int = option("all sides take turns, so many times", 1)
+    gpu: bool = switch("measure on the GPU")
+    our_options: str | None = option("further options of eval translate")
+    fairseq_options: str | None = option("further options of fairseq-generate")
+
+
+def run(command: list) -> tuple[float, str]:
     """Seconds and standard output of a command, which must succeed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [str(word) for word in command]
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -48,7 +76,7 @@ def run(command: list[str]) -> tuple[float, str]:
 Hypotheses = dict[str, list[str]]  # direction -> lines
 
 
-def translate(args, folder: Path, number: int, engine: str) -> tuple[float, Hypotheses]:
+def translate(options: Options, folder: Path, number: int, engine: str) -> tuple[float, Hypotheses]:
     """Seconds and hypotheses of one command for all directions."""
     output = folder / f"translated{number}-{engine}"
     name, _, precision = engine.partition("-")
@@ -58,26 +86,26 @@ def translate(args, folder: Path, number: int, engine: str) -> tuple[float, Hypo
         "eval",
         "translate",
         "--checkpoint",
-        args.checkpoint,
+        options.checkpoint,
         "--data",
-        args.data,
+        options.data,
     ]
-    command += ["--output", str(output), "--beam", str(args.beam), *([] if args.gpu else ["--cpu"])]
-    command += ["--max-len-b", str(args.max_len_b), "--engine", name]
-    command += ["--precision", precision, "--engine-folder", str(folder / name)] if precision else []
-    command += shlex.split(args.our_options or "")
+    command += ["--output", output, "--beam", options.beam, *([] if options.gpu else ["--cpu"])]
+    command += ["--max-len-b", options.max_len_b, "--engine", name]
+    command += ["--precision", precision, "--engine-folder", folder / name] if precision else []
+    command += shlex.split(options.our_options or "")
     seconds, _ = run(command)
     return seconds, {path.stem: path.read_text().splitlines() for path in sorted(output.glob("*.txt"))}
 
 
-def export(args, folder: Path) -> None:
+def export(options: Options, folder: Path) -> None:
     """Write the folder of CTranslate2."""
-    command = [sys.executable, "-m", "fairseq_ext", "export", args.checkpoint, str(folder / "ctranslate2")]
-    seconds, _ = run([*command, "--to", "ctranslate2", "--data", args.data, "--check-lines", "20"])
+    command = [sys.executable, "-m", "fairseq_ext", "export", options.checkpoint, folder / "ctranslate2"]
+    seconds, _ = run([*command, "--to", "ctranslate2", "--data", options.data, "--check-lines", "20"])
     print(f"export to CTranslate2, with the comparison of 60 sentences: {seconds:.1f} s", flush=True)
 
 
-def enlarged(checkpoint: str, sizes: list[int], folder: Path) -> str:
+def enlarged(checkpoint: Path, sizes: list[int], folder: Path) -> Path:
     """The path of a checkpoint that computes the same with more units and layers."""
     import torch
 
@@ -87,8 +115,8 @@ def enlarged(checkpoint: str, sizes: list[int], folder: Path) -> str:
     if len(sizes) != 3:
         raise InputError(f"--enlarge {','.join(map(str, sizes))}: expected three numbers, such as 3,4,6")
     path = folder / "enlarged.pt"
-    torch.save(enlarge(read_state(Path(checkpoint)), Enlargement(*sizes)), path)
-    return str(path)
+    torch.save(enlarge(read_state(checkpoint), Enlargement(*sizes)), path)
+    return path
 
 
 def bleu(preparation, hypotheses: Hypotheses) -> float | None:
@@ -116,15 +144,15 @@ def compare(engine: str, found: Hypotheses, expected: Hypotheses, preparation) -
     return f"{1 - len(different) / len(pairs):.2%} of {len(pairs)} hypotheses equal{difference}"
 
 
-def generate(args, directions: list[str], preparation) -> tuple[float, dict[str, list[str]]]:
+def generate(options: Options, directions: list[str], preparation) -> tuple[float, dict[str, list[str]]]:
     total, hypotheses = 0.0, {}
     for direction in directions:
         source, target = direction.split("-")
-        command = [sys.executable, "-m", "fairseq_cli.generate", args.data, "--path", args.checkpoint]
+        command = [sys.executable, "-m", "fairseq_cli.generate", options.data, "--path", options.checkpoint]
         command += ["--user-dir", str(ROOT / "fairseq_ext"), "--task", "multilingual_nmt", "-s", source]
-        command += ["-t", target, "--gen-subset", "test", "--beam", str(args.beam)]
-        command += ["--max-len-b", str(args.max_len_b)]
-        command += [*shlex.split(args.fairseq_options or ""), *([] if args.gpu else ["--cpu"])]
+        command += ["-t", target, "--gen-subset", "test", "--beam", options.beam]
+        command += ["--max-len-b", options.max_len_b]
+        command += [*shlex.split(options.fairseq_options or ""), *([] if options.gpu else ["--cpu"])]
         seconds, output = run(command)
         total += seconds
         found = {}
@@ -137,55 +165,27 @@ def generate(args, directions: list[str], preparation) -> tuple[float, dict[str,
     return total, hypotheses
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--checkpoint", type=options.path, default=os.environ.get("BENCHMARK_CHECKPOINT", QUICKSTART / MODEL)
-    )
-    parser.add_argument(
-        "--data", type=options.path, default=os.environ.get("BENCHMARK_DATA", QUICKSTART / DATA)
-    )
-    parser.add_argument("--beam", type=options.positive, default=5)
-    parser.add_argument("--max-len-b", type=options.positive, default=200)
-    parser.add_argument(
-        "--engines",
-        type=options.items(options.text),
-        default=list(ENGINES),
-        metavar="LIST",
-        help=f"some of {', '.join(ENGINES)} (default: all)",
-    )
-    parser.add_argument(
-        "--enlarge",
-        type=options.items(options.positive),
-        metavar="LIST",
-        help="factors of the width and of the inner width of feed-forward layers, and the number of layers",
-    )
-    parser.add_argument("--rounds", type=options.positive, default=1)
-    parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--our-options", type=options.text, help="further options of eval translate")
-    parser.add_argument("--fairseq-options", type=options.text, help="further options of fairseq-generate")
-
-
-def main(args) -> None:
-    args.checkpoint, args.data = str(args.checkpoint), str(args.data)
-    if not Path(args.checkpoint).exists():
+def main(options: Options) -> None:
+    if not options.checkpoint.exists():
         raise InputError(
-            f"{args.checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
+            f"{options.checkpoint}: no such file; run `make quickstart`, or give --checkpoint and --data"
         )
     from data_prep.formats.preparation import Preparation
 
-    if unknown := set(args.engines) - set(ENGINES):
+    if unknown := set(options.engines) - set(ENGINES):
         raise InputError(f"--engines {','.join(unknown)}: expected some of {','.join(ENGINES)}")
-    preparation = Preparation.load(args.data)
-    ratios: dict[str, list[float]] = {engine: [] for engine in args.engines}
+    preparation = Preparation.load(options.data)
+    ratios: dict[str, list[float]] = {engine: [] for engine in options.engines}
     with tempfile.TemporaryDirectory() as folder:
-        if args.enlarge:
-            args.checkpoint = enlarged(args.checkpoint, args.enlarge, Path(folder))
-        if any(engine.startswith("ctranslate2") for engine in args.engines):
-            export(args, Path(folder))
-        for number in range(args.rounds):
-            runs = {engine: translate(args, Path(folder), number, engine) for engine in args.engines}
+        if options.enlarge:
+            larger = enlarged(options.checkpoint, options.enlarge, Path(folder))
+            options = replace(options, checkpoint=larger)
+        if any(engine.startswith("ctranslate2") for engine in options.engines):
+            export(options, Path(folder))
+        for number in range(options.rounds):
+            runs = {engine: translate(options, Path(folder), number, engine) for engine in options.engines}
             directions = list(next(iter(runs.values()))[1])
-            theirs, expected = generate(args, directions, preparation)
+            theirs, expected = generate(options, directions, preparation)
             for engine, (seconds, found) in runs.items():
                 ratios[engine].append(theirs / seconds)
                 print(

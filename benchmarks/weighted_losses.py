@@ -18,14 +18,33 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import training_speed  # trains, makes the corpus
-from command_line import options
+from command_line import options as types
 from command_line.dispatch import run_script
+from command_line.option_classes import option, switch
 
 LOSSES = ["word_contrastive", "sentence_contrastive", "attention_alignment"]
 TRANSLATION = "translation loss"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is trained, and how long."""
+
+    data: Path | None = option("binarized folder", os.environ.get("BENCHMARK_ALIGNED_DATA"))
+    lang_pairs: str = option("directions", "en-de,de-en,en-fr,fr-en")
+    arch: str = option("size of the model", "base", choices=["base", "big", "tiny"])
+    max_tokens: int = option("of a batch", 2048)
+    updates: int = option("counted updates, of batches of all lengths", 8)
+    threads: int = option("of torch", 1, type=types.worker_count)
+    bf16: bool = switch("bfloat16 autocast")
+    gpu: bool = switch("measure on the GPU")
+    only: list[str] = option(
+        "comma-separated names of losses", ",".join(LOSSES), type=types.items(types.one_of(LOSSES))
+    )
 
 
 def pair_words(data: Path, lang_pairs: str) -> None:
@@ -52,17 +71,17 @@ def words(tokens: list[int], symbols: list[str]) -> list[tuple[int, int]]:
 class Training:
     """One model and, by name, the criteria that train it, each with its data and optimizer."""
 
-    def __init__(self, data: str, args, losses: list[str]):
+    def __init__(self, data: str, options: Options, losses: list[str]):
         import torch
         from fairseq.models import ARCH_CONFIG_REGISTRY
 
         from fairseq_ext.tasks.multilingual_nmt import MultilingualNmtConfig, MultilingualNmtTask
 
-        self.args = args
-        self.device = torch.device("cuda" if args.gpu else "cpu")
-        options = {
+        self.options = options
+        self.device = torch.device("cuda" if options.gpu else "cpu")
+        of_task = {
             "data": data,
-            "lang_pairs": args.lang_pairs,
+            "lang_pairs": options.lang_pairs,
             "train_subset": "train",
             "seed": 1,
             "update_freq": [1],
@@ -70,9 +89,9 @@ class Training:
         }
         self.tasks, self.model = {}, None
         for name in (TRANSLATION, *losses):
-            task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(**options))
+            task = MultilingualNmtTask.setup_task(MultilingualNmtConfig(**of_task))
             model = Namespace(dropout=0.1, max_source_positions=256, max_target_positions=256)
-            ARCH_CONFIG_REGISTRY[training_speed.architecture(args.arch)](model)
+            ARCH_CONFIG_REGISTRY[training_speed.architecture(options.arch)](model)
             model._name = "mnmt_transformer"
             built = task.build_model(model)
             self.model = self.model or built.train().to(self.device)
@@ -105,20 +124,20 @@ class Training:
         """Indices of batches of all lengths of the training data, as many as are measured."""
         dataset = self.tasks[TRANSLATION].dataset("train")
         found = dataset.batch_by_size(
-            dataset.ordered_indices(), max_tokens=self.args.max_tokens, required_batch_size_multiple=8
+            dataset.ordered_indices(), max_tokens=self.options.max_tokens, required_batch_size_multiple=8
         )
-        step = max(1, len(found) // self.args.updates)
-        return found[step // 2 :: step][: self.args.updates]
+        step = max(1, len(found) // self.options.updates)
+        return found[step // 2 :: step][: self.options.updates]
 
     def collate(self, name: str, indices) -> dict:
         from fairseq import utils
 
         dataset = self.tasks[name].dataset("train")
         batch = dataset.collater([dataset[index] for index in indices])
-        return utils.move_to_cuda(batch) if self.args.gpu else batch
+        return utils.move_to_cuda(batch) if self.options.gpu else batch
 
     def clock(self) -> float:
-        if self.args.gpu:
+        if self.options.gpu:
             import torch
 
             torch.cuda.synchronize()
@@ -128,7 +147,7 @@ class Training:
     def autocast(self):
         import torch
 
-        if not self.args.bf16:
+        if not self.options.bf16:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
@@ -170,43 +189,22 @@ class Training:
         return seconds, term.count
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "--data", type=options.path, default=os.environ.get("BENCHMARK_ALIGNED_DATA"), help="binarized folder"
-    )
-    parser.add_argument("--lang-pairs", type=options.text, default="en-de,de-en,en-fr,fr-en")
-    parser.add_argument("--arch", choices=["base", "big", "tiny"], default="base")
-    parser.add_argument("--max-tokens", type=options.positive, default=2048)
-    parser.add_argument(
-        "--updates", type=options.positive, default=8, help="counted updates, of batches of all lengths"
-    )
-    parser.add_argument("--threads", type=options.worker_count, default=1)
-    parser.add_argument("--bf16", action="store_true", help="bfloat16 autocast")
-    parser.add_argument("--gpu", action="store_true")
-    parser.add_argument(
-        "--only",
-        type=options.items(options.one_of(LOSSES)),
-        default=",".join(LOSSES),
-        help="comma-separated names of losses",
-    )
-
-
-def main(args) -> None:
-    if not args.gpu:
+def main(options: Options) -> None:
+    if not options.gpu:
         training_speed.restart_with_allocator()
     import torch
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        data = os.path.abspath(args.data) if args.data else training_speed.phrasebook(Path(folder))
-        if not args.data:
-            pair_words(Path(data), args.lang_pairs)
-        measure(data, args)
+        data = os.path.abspath(options.data) if options.data else training_speed.phrasebook(Path(folder))
+        if not options.data:
+            pair_words(Path(data), options.lang_pairs)
+        measure(data, options)
 
 
-def measure(data: str, args) -> None:
-    losses = args.only
-    training = Training(data, args, losses)
+def measure(data: str, options: Options) -> None:
+    losses = options.only
+    training = Training(data, options, losses)
     seconds: dict[str, list[float]] = {name: [] for name in training.tasks}
     alone: dict[str, list[tuple[float, int]]] = {name: [] for name in losses}
     batches = training.batches()
@@ -216,9 +214,10 @@ def measure(data: str, args) -> None:
         for name in losses:
             alone[name].append(training.loss_alone(name, indices))
     plain = seconds[TRANSLATION][1:]
-    kind = "bfloat16" if args.bf16 else "float32"
+    kind = "bfloat16" if options.bf16 else "float32"
     print(
-        f"{args.arch}, {kind}, --max-tokens {args.max_tokens}, {args.threads} threads, {len(plain)} updates"
+        f"{options.arch}, {kind}, --max-tokens {options.max_tokens}, {options.threads} threads,"
+        f" {len(plain)} updates"
     )
     print(f"{TRANSLATION}: {statistics.mean(plain):.3f} s/update\n")
     print(

@@ -1,9 +1,9 @@
 """`python -m PACKAGE STEP …`: one parser per step, imported only when the step is asked for.
 
 A step is a module with a docstring (shown by `--help`) and `main(options)`, whose annotation is the dataclass
-that declares its options (`command_line.option_classes`); or with `add_arguments(parser)` and `main(args)`.
-Heavy libraries are imported inside `main`, so that every `--help` answers in well under a second. A package
-with a docstring and steps of its own in `COMMANDS` is a step too: `python -m PACKAGE STEP STEP …`.
+that declares its options (`command_line.option_classes`). Heavy libraries are imported inside `main`, so that
+every `--help` answers in well under a second. A package with a docstring and steps of its own in `COMMANDS`
+is a step too: `python -m PACKAGE STEP STEP …`.
 """
 
 import argparse
@@ -48,10 +48,7 @@ def step_parser(prog: str, module) -> CommandParser:
     parser = CommandParser(
         prog=as_typed(prog), description=as_typed(module.__doc__), formatter_class=HelpFormatter
     )
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
-    else:
-        add_options(parser, _options_class(module))
+    add_options(parser, _options_class(module))
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 
@@ -118,8 +115,7 @@ def call_step(prog: str, module, argv: Sequence[str], args: argparse.Namespace |
         args: filled with the options.
     """
     args = step_parser(prog, module).parse_args(argv, args)
-    has_parser = hasattr(module, "add_arguments")
-    module.main(args if has_parser else from_arguments(_options_class(module), args))
+    module.main(from_arguments(_options_class(module), args))
 
 
 def run_step(prog: str, module, argv: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ all are optional but `run`, `dataset`, `system`, `measure` and `value`.
 | `kind` | "supervised" or "zero-shot" directions; "training": what a classifier learned from |
 | `direction` | a direction or a pair of languages (`de-en`), or a language |
 | `part` | of a measure: a task, an identified language, a group of languages |
-| `group` | of tokens: their kind (`tags`, `word 1`, …), or the label that a classifier gave them |
+| `group` | of tokens: their kind (`tags`, `word 1`, …), or the label of a classifier; published: the table |
 | `layer` | of the network, as `eval/probes/store.py` names them |
 | `update` | of the training |
 | `repeat` | one of several repetitions: the seed of a classifier, a permutation of sentences |

@@ -61,14 +61,14 @@ def option(
     metadata = {"flags": flags, "among": among, "argument": {"help": help, **argument}}
     if argument.get("required"):
         return field(compare=compare, metadata=metadata)
-    if isinstance(default, list):
+    if isinstance(default, list | dict):
         return field(default_factory=default.copy, compare=compare, metadata=metadata)
     return field(default=default, compare=compare, metadata=metadata)
 
 
-def switch(help: str, *, compare: bool = True) -> Any:
+def switch(help: str, *, compare: bool = True, among: Alternatives | None = None) -> Any:
     """A field that is False unless its option is given."""
-    return option(help, False, compare=compare, action="store_true")
+    return option(help, False, compare=compare, among=among, action="store_true")
 
 
 def positional(help: str, *, compare: bool = True, **argument: Any) -> Any:

@@ -41,10 +41,6 @@ def _quota(file: Path) -> int | None:
         return None
 
 
-def add_workers_argument(parser) -> None:
-    parser.add_argument("--workers", type=options.worker_count, default=default_workers(), help="processes")
-
-
 def workers_option() -> Any:
     """The field `workers`."""
     return option("processes", default_workers(), compare=False, type=options.worker_count)

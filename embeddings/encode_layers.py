@@ -17,7 +17,13 @@ from data_prep.formats.teacher_vectors import sentences_identity
 from data_prep.model_folders.identity import files_of
 from embeddings.cluster import Reading
 from embeddings.encode_data import DataEncoding, of_pairs, sentence_windows, store
-from embeddings.encoders.options import CHECKPOINT, TRANSFORMERS, EncoderOptions, kind_of
+from embeddings.encoders.options import (
+    CHECKPOINT,
+    SENTENCE_TRANSFORMERS,
+    TRANSFORMERS,
+    EncoderOptions,
+    kind_of,
+)
 from embeddings.encoders.sentence_encoder import NotFinite, batches
 from embeddings.windows import WINDOW
 
@@ -80,18 +86,19 @@ class LayerReader:
 
     @classmethod
     def load(cls, options: EncoderOptions, data: Path, longest: int) -> "LayerReader":
-        """A folder of transformers whose tokenizer is that of the data, or a sentence encoder of its
-        dictionary: what `--pretrained-encoder` or `--finetune-from-model` start a training from.
+        """A folder of transformers or sentence-transformers whose tokenizer is that of the data, or a
+        sentence encoder of its dictionary: what `--pretrained-encoder` or `--finetune-from-model` start a
+        training from.
 
         Raises:
             InputError: it is neither.
         """
         kind = options.encoder or kind_of(options.model)
-        load = {CHECKPOINT: _of_checkpoint, TRANSFORMERS: _of_folder}.get(kind)
-        if load is None:
+        readers = {CHECKPOINT: _of_checkpoint, TRANSFORMERS: _of_folder, SENTENCE_TRANSFORMERS: _of_folder}
+        if kind not in readers:
             raise InputError(
                 f"--layer-sums: {options.model} is an encoder of the kind {kind}; expected a checkpoint of a "
-                "sentence encoder, or a folder of transformers"
+                "sentence encoder, or a folder of transformers or sentence-transformers"
             )
         for option in ("layer", "pooling", "prefix", "target_lang"):
             if getattr(options, option) is not None:
@@ -101,7 +108,7 @@ class LayerReader:
                 f"--precision {options.precision}: --layer-sums are trained on as if the encoder ran; leave"
                 " it out"
             )
-        encoder, weights = load(options, data)
+        encoder, weights = readers[kind](options, data)
         encoder = encoder.to(options.device()).eval()
         record = {
             "name": options.encoder_name or options.model.resolve().name,

@@ -1,6 +1,6 @@
 """What the commands do, from Python: a few names for notebooks and scripts (docs/python.md).
 
-from eval.api import load_model, load_translator, probe, read_rows
+from eval.api import load_model, load_translator, probe, read_rows, write_store
 """
 
 import importlib
@@ -13,7 +13,9 @@ from command_line.errors import InputError
 from command_line.records import field
 from eval.measurements import table_of
 from eval.probes import COMMANDS
-from eval.probes.readers import LineStates, Reader, load_reader
+from eval.probes.line_states import LineStates, write_store
+from eval.probes.readers import Reader, load_reader
+from eval.probes.store import StateStore
 from eval.results.files import read_result
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.loading import load_translator
@@ -25,28 +27,34 @@ __all__ = [
     "InputError",
     "LineStates",
     "Reader",
+    "StateStore",
     "Translator",
     "TranslatorOptions",
     "load_model",
     "load_translator",
     "probe",
     "read_rows",
+    "write_store",
 ]
 
 
-def load_model(folder, options: TranslatorOptions | None = None) -> Reader:
+def load_model(path, data=None, options: TranslatorOptions | None = None) -> Reader:
     """A model whose states can be read: `model.states(lines, "de", "fr")`.
 
     Args:
-        folder: of `fairseq_ext package`, or of an encoder-decoder, an encoder or a causal model of
-            `transformers`.
+        path: a folder of `fairseq_ext package`, or of an encoder-decoder, an encoder or a causal model of
+            `transformers`; or a fairseq checkpoint.
+        data: the binarized folder of a checkpoint.
         options: how a model that translates does it, and `decoding.cpu`.
 
     Raises:
-        InputError: it is neither, or the model cannot be loaded.
+        InputError: it is none of these, or the model cannot be loaded.
     """
-    folder = Path(folder)
-    model = TransformersModel(folder) if is_model_folder(folder) else EvaluatedModel.packaged(folder)
+    path = Path(path)
+    if is_model_folder(path):
+        model = TransformersModel(path)
+    else:
+        model = EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
     return load_reader(model, options or TranslatorOptions())
 
 

@@ -10,10 +10,12 @@ Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give th
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.lines import read_lines
+from command_line.option_classes import option, output_folder, positional, switch
 from command_line.outputs import remove_leftovers, write_text
 from embeddings.averages import FROM, TO
 from embeddings.search.sentence_scores import MEASURES
@@ -26,46 +28,43 @@ FILES = "files.txt"  # the tables and plots of a report: those that the next one
 _EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.(png|svg|pdf))")
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "results",
-        nargs="+",
-        type=options.path,
-        metavar="RESULT",
-        help="result file, or a folder of them: a scored folder, the output of a probe or of embeddings",
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What of the results is shown."""
+
+    similarity: str | None = option(
+        "by which retrieval is shown pair by pair and in plots, where it was measured by several (default:"
+        " cosine)",
+        type=types.one_of(MEASURES),
     )
-    parser.add_argument(
-        "--output", required=True, type=options.output_folder, metavar="DIR", help="folder for the report"
-    )
-    parser.add_argument(
-        "--title", type=options.text, default="Multilingual translation", help="heading of the report"
-    )
-    parser.add_argument(
-        "--similarity",
-        type=options.one_of(MEASURES),
-        help="by which retrieval is shown pair by pair and in plots, where it was measured by several"
-        " (default: cosine)",
-    )
-    parser.add_argument(
-        "--direction",
-        choices=(FROM, TO),
-        help="in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
+    direction: str | None = option(
+        "in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
         " (Tatoeba: English): from it, or to it (default: the mean of both)",
+        choices=(FROM, TO),
     )
-    parser.add_argument(
-        "--reference",
-        type=options.path,
+    reference: Path | None = option(
+        "numbers of a paper to show beside: rows as those of recipes/zero_shot/reference.csv",
         metavar="FILE",
-        help="published numbers of sentence encoders to show beside: rows as those of"
-        " recipes/distillation/reference.csv",
     )
-    parser.add_argument("--allow-unlike", action="store_true", help=UNLIKE)
+    allow_unlike: bool = switch(UNLIKE)
 
 
-def main(args) -> None:
-    shown = {name: getattr(args, name) for name in ("similarity", "direction", "reference", "allow_unlike")}
-    write_report(args.results, args.title, Path(args.output), **shown)
-    print(Path(args.output) / "report.html")
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """What is reported, and where."""
+
+    results: list[Path] = positional(
+        "result file, or a folder of them: a scored folder, the output of a probe or of embeddings",
+        metavar="RESULT",
+    )
+    output: Path = output_folder("the report")
+    title: str = option("heading of the report", "Multilingual translation")
+    shown: Shown
+
+
+def main(options: ReportOptions) -> None:
+    write_report(options.results, options.title, options.output, **vars(options.shown))
+    print(options.output / "report.html")
 
 
 def write_report(files, title: str, output: Path, **shown) -> None:

@@ -5,100 +5,46 @@ that are empty on a side neither side is read. Encoder-decoders have states of b
 An encoder or a causal model reads a line as it is, without a prompt; all its layers are the store's encoder.
 """
 
-import hashlib
 import itertools
-import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import by_name, option
+from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
-from data_prep.formats.directions import DIRECTIONS, Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from data_prep.formats.texts import LANGUAGE
 from eval.probes.parallel_lines import say_skipped, with_words
+from eval.probes.state_options import StateOptions
 from eval.probes.store import (
     KIND,
-    SIDES,
     TRAINING_SPLIT,
     choose_layers,
+    sha256_of_lines,
     store_files,
     write_index,
     write_vocabulary,
 )
 from eval.results.files import split_direction
 from eval.translation.evaluated_model import SETS
-from eval.translation.search_options import DecodingOptions
 from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions
 
 
-def _language_files(text: str) -> dict[str, str]:
-    """`de=FILE,en=FILE` -> {"de": FILE, "en": FILE}."""
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        language, _, path = part.strip().partition("=")
-        types.require(bool(path) and language not in found)
-        found[LANGUAGE(language)] = path
-    types.require(len(found) > 1)
-    return found
-
-
-LANGUAGE_FILES = types.OptionType(
-    "two or more languages with files, such as de=a.de,en=a.en", _language_files
-)
-
-
 @dataclass(frozen=True, kw_only=True)
-class FolderOptions:
-    """Options that models of fairseq do not have."""
-
-    input: dict[str, str] | None = option(
-        "of a folder of transformers: lines that say the same in these languages, in place of --data",
-        type=LANGUAGE_FILES,
-        metavar="LANG=FILE,…",
-    )
-    supervised: list[str] | None = option(
-        "of a folder of transformers: directions that are called supervised (default: all)",
-        type=DIRECTIONS,
-        metavar="A-B,…",
-    )
-    language_codes: Path | None = option(
-        "of a folder of transformers: lines with a language and the model's code of it", metavar="FILE"
-    )
-    source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source", metavar="TEXT"
-    )
-
-
-@dataclass(frozen=True)
-class FolderExtraction:
-    """Which states of which lines; the attributes are those of `states.Extraction`, and:
+class FolderExtraction(StateOptions):
+    """The states of a folder of transformers.
 
     Attributes:
         input: language -> file; None for the sets of the model's data.
     """
 
     model: TransformersModel
-    splits: list[str]
-    directions: str
-    valid_directions: str
-    layers: list[str]
-    max_lines: int | None
-    forced: str
-    dtype: str
-    decoding: DecodingOptions
     input: dict[str, str] | None
 
     def __post_init__(self):
@@ -122,34 +68,6 @@ class FolderExtraction:
         return files
 
 
-@dataclass
-class Part:
-    """One side of the lines of a direction."""
-
-    name: str
-    side: str
-    rows: list[list[int]]
-
-
-@dataclass
-class DirectionLines:
-    """The lines of a direction, and what both sides of the model are given for them.
-
-    Attributes:
-        parts: of the sides that no direction before has in the same words.
-    """
-
-    split: str
-    direction: Direction
-    lines: list[str]
-    tokens: list
-    parts: list[Part] = field(default_factory=list)
-
-    @cached_property
-    def name(self) -> str:
-        return format_direction(self.direction)
-
-
 def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     """Load, translate, read, store, unless it is done."""
     sets = {split: job.files(split) for split in job.splits}
@@ -159,6 +77,7 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     if stamp.is_current(force):
         return
     from eval.probes.readers import load_reader
+    from eval.probes.storing import DirectionTokens, write_parts
 
     started = time.monotonic()
     reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
@@ -167,17 +86,17 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     for path in store_files(output):  # of an earlier extraction
         path.unlink()
     work = [each for split, files in sets.items() for each in _lines_of(job, split, files)]
-    for each, references in progress(work, len(work), "read", "direction"):
-        each.tokens = reader.tokens(each.lines, each.direction, references)
+    directions = [
+        DirectionTokens(split, direction, reader.tokens(lines, direction, references), sha256_of_lines(lines))
+        for split, direction, lines, references in progress(work, len(work), "read", "direction")
+    ]
     translated = time.monotonic()
-    directions = [each for each, _ in work]
-    splits = _name_parts(directions, reader.has_decoder)
-    _store(job, reader, layers, directions, output)
-    last = max(max(row) for each in directions for part in each.parts for row in part.rows)
+    splits = write_parts(reader.hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
+    last = max(max(*row.encoder, *row.decoder) for each in directions for row in each.tokens)
     write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
     write_index(output, {
         **_described(job, reader, output),
-        "supervised": sorted({one.name for one in directions if _is_supervised(job, one.direction)}),
+        "supervised": sorted({each.name for each in directions if _is_supervised(job, each.direction)}),
         "layers": {side: list(chosen) for side, chosen in layers.items()},
         "encoder_output": reader.hidden.layers["encoder"][-1],
         "splits": splits,
@@ -188,10 +107,8 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     stamp.finish(store_files(output))
 
 
-def _lines_of(
-    job: FolderExtraction, split: str, files: dict[Direction, Path]
-) -> list[tuple[DirectionLines, list[str] | None]]:
-    """The chosen directions of a set with their lines, and references if these are given to the decoder."""
+def _lines_of(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[tuple]:
+    """Of the chosen directions: set, direction, lines, and the references if the decoder is given these."""
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in files.items()}
     for (source, target), own in lines.items():
         if len(own) != len(lines[target, source]):
@@ -201,15 +118,15 @@ def _lines_of(
             )
     kept = with_words(lines, f"{split} set")
     say_skipped({direction: len(lines[direction]) - len(own) for direction, own in kept.items()}, split)
-    found = []
-    for source, target in _chosen(job, split, files):
-        references = kept[target, source] if job.forced == "reference" else None
-        found.append((DirectionLines(split, (source, target), kept[source, target], []), references))
-    return found
+    forced = job.forced == "reference"
+    return [
+        (split, direction, kept[direction], kept[direction[::-1]] if forced else None)
+        for direction in _chosen(job, split, files)
+    ]
 
 
 def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> list[Direction]:
-    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions
+    wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions.directions
     if wanted not in SETS:
         directions = parse_directions(wanted, "--directions")
         if missing := [one for one in directions if one not in files]:
@@ -226,84 +143,6 @@ def _chosen(job: FolderExtraction, split: str, files: dict[Direction, Path]) -> 
 def _is_supervised(job: FolderExtraction, direction: Direction) -> bool:
     given = job.model.supervised
     return given is None or direction in {split_direction(name) for name in given}
-
-
-def _name_parts(directions: Sequence[DirectionLines], has_decoder: bool) -> dict:
-    """Give every direction its parts. Returns the field "splits" of the index."""
-    known: dict[bytes, str] = {}
-    splits: dict[str, dict] = {}
-    for each in directions:
-        names = {}
-        for side in SIDES[: 1 + has_decoder]:
-            rows = [getattr(tokens, side) for tokens in each.tokens]
-            content = repr((each.split, side, rows)).encode()
-            digest = hashlib.sha256(content).digest()
-            if digest not in known:
-                known[digest] = f"{each.split}.{side}.{each.name}"
-                each.parts.append(Part(known[digest], side, rows))
-            names[side] = known[digest]
-        splits.setdefault(each.split, {})[each.name] = {
-            **names,
-            "sentences": len(each.lines),
-            "text_sha256": hashlib.sha256("\n".join(each.lines).encode("utf-8")).hexdigest(),
-        }
-    return splits
-
-
-def _store(
-    job: FolderExtraction, reader, layers: dict, directions: Sequence[DirectionLines], output: Path
-) -> None:
-    from eval.probes.hidden_states import TRIAL
-
-    parts = [part for each in directions for part in each.parts]
-    width = {side: states.shape[-1] for side, states in reader.hidden([TRIAL]).items()}
-    values = sum(sum(map(len, part.rows)) * len(layers[part.side]) * width[part.side] for part in parts)
-    needed, free = values * np.dtype(job.dtype).itemsize, shutil.disk_usage(output).free
-    if needed > free:
-        raise InputError(
-            f"--output {output}: states need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free;"
-            " use --layers, --directions or --max-lines"
-        )
-    with_parts = [each for each in directions if each.parts]
-    written = (
-        count for each in with_parts for count in _store_direction(job, reader, layers, width, each, output)
-    )
-    total = sum(len(each.lines) for each in with_parts)
-    for _ in progress(written, total, "states", "sentence", size=int):
-        pass
-
-
-def _store_direction(
-    job: FolderExtraction, reader, layers: dict, width: dict[str, int], each: DirectionLines, output: Path
-) -> Iterator[int]:
-    """Write the parts of one direction; yields the number of sentences of each batch."""
-    import torch
-
-    from eval.probes.storing import PartWriter, as_stored
-
-    dtype = np.dtype(job.dtype)
-    writers = {
-        part.side: PartWriter(
-            output / part.name,
-            [np.array(row) for row in part.rows],
-            len(layers[part.side]),
-            width[part.side],
-            dtype,
-        )
-        for part in each.parts
-    }
-    for batch in reader.batches(each.tokens, job.decoding.max_tokens):
-        rows = [each.tokens[number] for number in batch]
-        states = reader.hidden(rows)
-        for side, writer in writers.items():
-            chosen = states[side][list(layers[side].values())]
-            lengths = [len(getattr(row, side)) for row in rows]
-            tokens = torch.cat([chosen[:, i, :length] for i, length in enumerate(lengths)], dim=1)
-            where = f"{each.split} {each.name}"
-            writer.write(batch, as_stored(tokens, list(layers[side]), dtype, where))
-        yield len(batch)
-    for writer in writers.values():
-        writer.close()
 
 
 def _described(job: FolderExtraction, reader, output: Path) -> dict:

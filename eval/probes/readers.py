@@ -4,11 +4,9 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from command_line.errors import InputError
@@ -22,6 +20,7 @@ from data_prep.model_folders.loading import (
 )
 from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.line_states import LineStates
 from eval.probes.store import NO_TOKEN, SIDES
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.transformers_model import OPTION, TransformersModel
@@ -29,23 +28,6 @@ from eval.translation.translator import TranslatorOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData
 
 KIND = "models of transformers"
-
-
-class LineStates(NamedTuple):
-    """The states of a line.
-
-    Attributes:
-        source, target: its languages; of a model without a decoder there is no target.
-        encoder, decoder: layer -> states, T x C, float32.
-        encoder_tokens, decoder_tokens: what stands at the T places, as the model writes it.
-    """
-
-    source: str
-    target: str | None
-    encoder: dict[str, np.ndarray]
-    encoder_tokens: list[str]
-    decoder: dict[str, np.ndarray]
-    decoder_tokens: list[str]
 
 
 class Reader(ABC):
@@ -89,7 +71,8 @@ class Reader(ABC):
         """The states of lines, in their order.
 
         Args:
-            target: language that a model that translates is asked for.
+            target: language that a model that translates is asked for; of other models, what the lines are
+                called a translation into.
             references: what the decoder is given; None: its own output.
             max_tokens: of a batch.
 
@@ -104,13 +87,12 @@ class Reader(ABC):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 raise InputError(f"states: line {number} has no words; leave it out")
-        target = target if self.has_decoder else None
         rows = self.tokens(lines, (source, target), references)
         found: dict[int, LineStates] = {}
-        for batch in self.batches(rows, max_tokens):
+        for batch in batches([row.longest for row in rows], max_tokens):
             states = self.hidden([rows[number] for number in batch])
             for place, number in enumerate(batch):
-                sides = []
+                sides: list = []
                 for side in SIDES:
                     ids = getattr(rows[number], side)
                     by_layer = {
@@ -120,10 +102,6 @@ class Reader(ABC):
                     sides += [by_layer, self.names(ids)]
                 found[number] = LineStates(source, target, *sides)
         return [found[number] for number in range(len(rows))]
-
-    def batches(self, rows: Sequence[Tokens], max_tokens: int) -> Iterator[list[int]]:
-        """Numbers of rows of similar lengths, with at most so many tokens with padding, or one row."""
-        return batches([max(len(row.encoder), len(row.decoder)) for row in rows], max_tokens)
 
 
 class TranslationReader(Reader):
@@ -182,13 +160,7 @@ class CheckpointReader(Reader):
             outputs = self._outputs(sources)
         else:
             outputs = [self.translator.ids(line, direction[1]) for line in references]
-        start = self.eos if sources.decoder_start is None else sources.decoder_start
-        begin = [start, *sources.target_tags]
-        announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
-        return [
-            Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
-            for number, output in enumerate(outputs)
-        ]
+        return tokens_of(sources, outputs, self.eos)
 
     def names(self, ids: Sequence[int]) -> list[str]:
         return [self.dictionary[number] for number in ids]
@@ -199,6 +171,21 @@ class CheckpointReader(Reader):
         for numbers, found in self._decoder.translate([sources]):
             outputs.update(zip(numbers, found, strict=True))
         return [outputs[number] for number in range(len(sources))]
+
+
+def tokens_of(sources: DirectionData, outputs: Sequence[Sequence[int]], eos: int) -> list[Tokens]:
+    """What a model of fairseq is given.
+
+    Args:
+        outputs: of the decoder, without forced tag and `</s>`.
+    """
+    start = eos if sources.decoder_start is None else sources.decoder_start
+    begin = [start, *sources.target_tags]
+    announced = sources.source_ending[len(sources.source_ending) - sources.announced :]
+    return [
+        Tokens(sources.sentence(number).tolist(), [*begin, *output], announced)
+        for number, output in enumerate(outputs)
+    ]
 
 
 class TextReader(Reader):

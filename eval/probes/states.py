@@ -10,103 +10,74 @@ layer-wise language recognition train; of other sets, --directions. Layers are L
 encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
 """
 
-import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.option_classes import add_options, force_switch, from_arguments, option, output_folder
-from data_prep.formats.directions import directions_or, format_direction
+from command_line.option_classes import force_switch, output_folder
+from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.folder_states import FolderExtraction, FolderOptions, extract_folder
+from eval.probes.folder_states import FolderExtraction, extract_folder
+from eval.probes.state_options import FolderOptions, StateOptions
 from eval.probes.store import (
     KIND,
     TRAINING_SPLIT,
-    StateStore,
     choose_layers,
+    sha256_of_lines,
     store_files,
     write_index,
     write_vocabulary,
 )
-from eval.results.files import split_direction
-from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel, settings_of
-from eval.translation.search_options import DecodingOptions
-from eval.translation.transformers_model import is_model_folder
+from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
+from eval.translation.transformers_model import TransformersModel, is_model_folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """Which states of which sentences."""
+class StatesCommand:
+    """Which states of which sentences, and where they go."""
 
-    model: EvaluatedModel
-    splits: list[str] = option(
-        "sets to take (default: valid,test)", ["valid", "test"], type=types.items(types.split)
-    )
-    directions: Directions = field(default_factory=Directions)
-    valid_directions: str = option(
-        "the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"
-        " languages needs all)",
-        "supervised",
-        type=directions_or(*SETS),
-        metavar="LIST",
-    )
-    layers: list[str] = option(
-        "all, or a list such as L0,encoder-norm,L12 (default: all)", ["all"], type=types.items(types.text)
-    )
-    max_lines: int | None = option("only the first lines of every set (default: all)")
-    forced: str = option(
-        "tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
-        "output",
-        choices=("output", "reference"),
-    )
-    untrained: int | None = option(
-        "a baseline: the model as it was before its training, with weights drawn by this seed",
-        type=types.seed,
-        metavar="SEED",
-    )
-    dtype: str = option(
-        "of the states on disk; float16 ends at 65504", "float16", choices=("float16", "float32")
-    )
-    decoding: DecodingOptions = field(default_factory=DecodingOptions)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """Where the states go."""
-
+    model: NamedModel
+    states: StateOptions
+    folder: FolderOptions
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
 
-def add_arguments(parser) -> None:
-    for options in (Extraction, FolderOptions, Written):
-        add_options(parser, options)
+@dataclass(frozen=True, kw_only=True)
+class Extraction(StateOptions):
+    """The states of a checkpoint of fairseq."""
+
+    model: EvaluatedModel
 
 
-def main(args) -> None:
-    written = from_arguments(Written, args)
-    if is_model_folder(args.checkpoint):
-        if args.untrained is not None:
-            raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
-        extract_folder(from_arguments(FolderExtraction, args), written.output, written.force)
+def main(options: StatesCommand) -> None:
+    if is_model_folder(options.model.checkpoint):
+        extract_folder(folder_extraction(options), options.output, options.force)
         return
-    for name in ("input", "supervised", "language_codes", "source_prefix"):
-        if getattr(args, name):
+    for name, value in vars(options.folder).items():
+        if value:
             raise InputError(
                 f"--{name.replace('_', '-')}: of a folder of transformers, not of --checkpoint"
-                f" {args.checkpoint}; leave it out"
+                f" {options.model.checkpoint}; leave it out"
             )
-    job = from_arguments(Extraction, args)
+    job = Extraction(model=EvaluatedModel(**vars(options.model)), **vars(options.states))
     files = job.model.data_files(job.splits)
-    stamp = Stamp(written.output / ".states.done", KIND, settings_of(job), files)
-    if not stamp.is_current(written.force):
-        extract(job, written.output, stamp, continued=not written.force)
+    stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
+    if not stamp.is_current(options.force):
+        extract(job, options.output, stamp, continued=not options.force)
+
+
+def folder_extraction(options: StatesCommand) -> FolderExtraction:
+    """What is taken of a folder of transformers."""
+    if options.states.untrained is not None:
+        raise InputError("--untrained: of a checkpoint of fairseq; leave it out")
+    of_model = vars(options.folder) | vars(options.model)
+    lines = of_model.pop("input")
+    return FolderExtraction(model=TransformersModel(**of_model), input=lines, **vars(options.states))
 
 
 def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True) -> None:
@@ -117,112 +88,53 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
         continued: take what is in the journal of a run that was killed.
     """
     from command_line.journal import Journal
+    from eval.probes.hidden_states import CheckpointStates
+    from eval.probes.readers import tokens_of
+    from eval.probes.storing import DirectionTokens, write_parts
     from eval.translation.decoding import build_decoder, load_sources
 
     started = time.monotonic()
-    loaded = load(job)
+    loaded = job.model.load()
+    if job.untrained is not None:
+        loaded = loaded.untrained(job.untrained)
     decoder = build_decoder(loaded, job.decoding, keep_tags=True)
-    task, data = decoder.task, job.model.data
-    keys = [(split, direction) for split in job.splits for direction in directions_of(task, job, split)]
-    parts = [load_sources(task, data, split, direction, job.max_lines) for split, direction in keys]
-    choose_layers(layers_of(loaded.model, job.model.checkpoint), job.layers)
+    dictionary, data = loaded.task.dictionary, job.model.data
+    keys = [
+        (split, direction) for split in job.splits for direction in directions_of(loaded.task, job, split)
+    ]
+    sources = [load_sources(loaded.task, data, split, direction, job.max_lines) for split, direction in keys]
+    hidden = CheckpointStates(loaded.model, dictionary.pad(), job.model.checkpoint)
+    layers = choose_layers(hidden.layers, job.layers)
     stamp.begin()
     with Journal(output / ".journal.jsonl", stamp.work, keep=continued) as journal:
         for path in store_files(output):  # of an earlier extraction
             path.unlink()
-        outputs = forced_tokens(decoder, journal, job, keys, parts)
+        outputs = forced_tokens(decoder, journal, job, keys, sources)
     translated = time.monotonic()
-    splits = write_states(job, decoder, keys, parts, outputs, output)
-    add_texts(splits, data, keys, job.max_lines)
+    directions = [
+        DirectionTokens(*key, tokens_of(part, forced, dictionary.eos()), text_sha256(job, *key))
+        for key, part, forced in zip(keys, sources, outputs, strict=True)
+    ]
+    splits = write_parts(hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
+    write_vocabulary(output, [dictionary[number] for number in range(len(dictionary))])
     seconds = {"translate": translated - started, "states": time.monotonic() - translated}
-    write_index(output, describe(job, loaded, splits) | {"seconds": rounded(seconds)})
+    write_index(output, {
+        **described(job, loaded),
+        "layers": {side: list(chosen) for side, chosen in layers.items()},
+        "encoder_output": hidden.layers["encoder"][-1],
+        "splits": splits,
+        "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
+    })  # fmt: skip
     journal.remove()
     stamp.finish(store_files(output))
 
 
-def states_of(texts: Mapping[str, Mapping[str, Sequence[str]]], output: Path, job: Extraction) -> StateStore:
-    """The states of sentences that are in no data: the store that the command would write of them.
-
-    Args:
-        texts: set -> direction ("de-fr") -> lines of raw text.
-        output: folder of the store.
-        job: the model, and what is stored of it.
+def text_sha256(job: Extraction, split: str, direction: Direction) -> str | None:
+    """The checksum of the raw source lines, where the data have them: sets with as many lines under one name
+    may be of other sentences.
     """
-    from command_line.journal import Journal
-    from eval.translation.checkpoint_translator import CheckpointTranslator
-    from eval.translation.decoding import build_decoder, search_all
-    from eval.translation.translator import Sentence, TranslatorOptions
-
-    translator = CheckpointTranslator(job.model, TranslatorOptions(decoding=job.decoding))
-    loaded = translator.loaded
-    decoder = build_decoder(loaded, job.decoding, keep_tags=True)
-    lines = {
-        (split, split_direction(name)): of_direction
-        for split, by_direction in texts.items()
-        for name, of_direction in by_direction.items()
-    }
-    for _, direction in lines:
-        translator.check(*direction)
-    parts = [
-        translator.sources(
-            direction, [Sentence(direction, translator.ids(line, direction[0])) for line in of_direction]
-        )
-        for (_, direction), of_direction in lines.items()
-    ]
-    with Journal(output / ".journal.jsonl", {}, keep=False) as journal:
-        outputs = search_all(decoder, journal, parts, "translate")
-    splits = write_states(job, decoder, list(lines), parts, outputs, output)
-    for (split, direction), of_direction in lines.items():
-        splits[split][format_direction(direction)]["text_sha256"] = sha256_of_lines(of_direction)
-    write_index(output, describe(job, loaded, splits))
-    journal.remove()
-    return StateStore.open(output)
-
-
-def load(job: Extraction):
-    """The `fairseq_ext.inference.LoadedModel`, before its training if that is asked for."""
-    loaded = job.model.load()
-    return loaded if job.untrained is None else loaded.untrained(job.untrained)
-
-
-def write_states(job: Extraction, decoder, keys, parts, outputs, output: Path) -> dict:
-    """The states of all sentences, and the vocabulary.
-
-    Args:
-        keys: set and direction of every part.
-        parts: sources.
-        outputs: what the decoder is given, per part and sentence.
-
-    Returns:
-        The field "splits" of the index.
-    """
-    from eval.probes.storing import Sentences, StateWriter
-
-    layers = choose_layers(layers_of(decoder.model, job.model.checkpoint), job.layers)
-    sentences = [Sentences(*each) for each in zip(keys, parts, outputs, strict=True)]
-    splits = StateWriter(decoder, layers, job.dtype, output).write(sentences)
-    dictionary = decoder.task.dictionary
-    write_vocabulary(output, [dictionary[number] for number in range(len(dictionary))])
-    return splits
-
-
-def add_texts(splits: dict, data: Path, keys, max_lines: int | None) -> None:
-    """Note the checksum of the raw source lines of every direction, where the data have them: sets with as
-    many lines under one name may be of other sentences.
-    """
-    for split, (source, target) in keys:
-        path = raw_text_path(data, split, "-".join(sorted((source, target))), source)
-        if path.is_file():
-            lines = islice(read_lines(path), max_lines)
-            splits[split][f"{source}-{target}"]["text_sha256"] = sha256_of_lines(lines)
-
-
-def sha256_of_lines(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
-
-
-def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
-    return {stage: round(value, 2) for stage, value in seconds.items()}
+    path = raw_text_path(job.model.data, split, "-".join(sorted(direction)), direction[0])
+    return sha256_of_lines(islice(read_lines(path), job.max_lines)) if path.is_file() else None
 
 
 def directions_of(task, job: Extraction, split: str) -> list:
@@ -247,9 +159,8 @@ def forced_tokens(decoder, journal, job: Extraction, keys, parts) -> list[list[l
     return outputs
 
 
-def describe(job: Extraction, loaded, splits: dict) -> dict:
-    """The contents of the index without format, kind and what it took."""
-    available = layers_of(loaded.model, job.model.checkpoint)
+def described(job: Extraction, loaded) -> dict:
+    """What the index says of the model and its sentences."""
     provenance = job.model.provenance(loaded)
     if job.untrained is not None:
         name = f"{provenance['system']['name']}, untrained"
@@ -260,16 +171,6 @@ def describe(job: Extraction, loaded, splits: dict) -> dict:
         "beam": job.decoding.search.beam,
         "max_lines": job.max_lines,
         "supervised": [format_direction(direction) for direction in loaded.task.supervised],
-        "layers": {side: list(chosen) for side, chosen in choose_layers(available, job.layers).items()},
-        "encoder_output": available["encoder"][-1],
         "tags": sorted(loaded.task.tags.all_ids()),
         "eos": loaded.task.dictionary.eos(),
-        "splits": splits,
     }
-
-
-def layers_of(model, checkpoint: Path) -> dict[str, list[str]]:
-    """Names of the layers of both sides, see `eval.probes.forward_states.layers_of`."""
-    from eval.probes import forward_states
-
-    return forward_states.layers_of(model, checkpoint)

@@ -25,6 +25,7 @@ last; its "encoder_output" names the layer that the decoder attends to (through 
 have one), stored or not.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -353,6 +354,11 @@ def write_vocabulary(folder, pieces: Iterable[str]) -> None:
     """Write the text of every token id, from 0; line ends in it become spaces."""
     lines = (" ".join(piece.splitlines()) for piece in pieces)
     write_text(Path(folder) / VOCABULARY, "".join(f"{line}\n" for line in lines))
+
+
+def sha256_of_lines(lines: Iterable[str]) -> str:
+    """What tells sentences from as many others."""
+    return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
 
 
 def write_index(folder, record: dict) -> None:

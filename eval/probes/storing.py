@@ -1,9 +1,10 @@
-"""Forced passes over sentences of many directions, and their states as parts of a `StateStore`."""
+"""Writes states as the parts of a `StateStore`. Directions share a part that says the same."""
 
 import hashlib
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,75 +15,10 @@ from command_line.errors import InputError
 from command_line.outputs import atomic_path, reserve
 from command_line.progress import progress
 from data_prep.formats.directions import Direction, format_direction
-from eval.probes.forward_states import forced_states
-from eval.probes.store import SIDES
-from eval.translation.decoding import to_device
-from fairseq_ext.data.multilingual_dataset import DirectionData
+from embeddings.encoders.sentence_encoder import batches
+from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
 
-INPUTS = ("src_tokens", "src_lengths", "prev_output_tokens")
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """The sentences of one direction and what the decoder is given for them.
-
-    Attributes:
-        key: split and direction.
-        sources: as the model reads them.
-        outputs: token ids per sentence, without forced tag and `</s>`.
-    """
-
-    key: tuple[str, Direction]
-    sources: DirectionData
-    outputs: list[list[int]]
-
-    @property
-    def name(self) -> str:
-        return format_direction(self.key[1])
-
-    def inputs(self, side: str, eos: int) -> list[np.ndarray]:
-        """The token of every state of a side: encoder inputs, or decoder inputs (`</s>`, tag, w1 … wn,
-        or as the placement of the tags has it).
-        """
-        data = self.sources
-        if side == "decoder":
-            start = eos if data.decoder_start is None else data.decoder_start
-            return [np.array([start, *data.target_tags, *tokens]) for tokens in self.outputs]
-        return [data.sentence(i) for i in range(len(data))]
-
-    def announced(self, side: str) -> list[int]:
-        """What a side is told apart from the sentence, in token ids."""
-        data = self.sources
-        return data.source_ending[len(data.source_ending) - data.announced :] if side == "encoder" else []
-
-    def states_of(self, side: str, tokens: Tensor, pad: int) -> Tensor:
-        """Which of a side's tokens, B x T, have a state: all but padding and what is announced at the end."""
-        is_token = tokens.ne(pad)
-        size = is_token.sum(dim=1, keepdim=True) - len(self.announced(side))
-        return is_token & (is_token.cumsum(dim=1) <= size)
-
-    def pairs(self, eos: int) -> DirectionData:
-        """Sources with outputs as targets, from which a dataset makes encoder and decoder input."""
-        targets = [np.array([*tokens, eos]) for tokens in self.outputs]
-        sizes = np.array([len(tokens) for tokens in targets])
-        return replace(self.sources, targets=targets, target_sizes=sizes)
-
-
-class _Part:
-    """One side of the sentences of one direction, about to be written."""
-
-    def __init__(self, sentences: Sentences, side: str, eos: int):
-        split, self.side = sentences.key[0], side
-        self.name = f"{split}.{side}.{sentences.name}"
-        self.inputs = sentences.inputs(side, eos)
-        digest = hashlib.sha256(np.asarray(sentences.announced(side), dtype=np.int64).tobytes())
-        for tokens in self.inputs:  # </s> ends every encoder input, so that sentences do not run together
-            digest.update(np.asarray(tokens, dtype=np.int64).tobytes())
-        self.content = (split, digest.digest())
-
-    def __len__(self) -> int:
-        """Number of tokens."""
-        return sum(map(len, self.inputs))
+ChosenLayers = Mapping[str, Mapping[str, int]]  # side -> name -> number among all, as of `choose_layers`
 
 
 class PartWriter:
@@ -96,7 +32,7 @@ class PartWriter:
         dtype: of the states on disk.
     """
 
-    def __init__(self, path: Path, sentences: list[np.ndarray], layers: int, width: int, dtype="float16"):
+    def __init__(self, path: Path, sentences: Sequence[np.ndarray], layers: int, width: int, dtype="float16"):
         self.path = Path(path)
         self.offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
         np.cumsum([len(tokens) for tokens in sentences], out=self.offsets[1:])
@@ -112,10 +48,6 @@ class PartWriter:
         with atomic_path(f"{self.path}.{ending}.npy") as temporary, open(temporary, "wb") as stream:
             np.save(stream, array)
 
-    def positions(self, sentences) -> np.ndarray:
-        """Where the states of these sentences are, one after the other."""
-        return np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in sentences])
-
     def write(self, sentences, states: np.ndarray) -> None:
         """Store the states of some sentences.
 
@@ -123,110 +55,141 @@ class PartWriter:
             sentences: their numbers.
             states: layers x tokens x C, the sentences one after the other.
         """
-        self._states[:, self.positions(sentences)] = states
+        positions = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in sentences]
+        self._states[:, np.concatenate(positions)] = states
 
     def close(self) -> None:
         self._states.flush()
 
 
-class StateWriter:
-    """Computes and writes the states of sentences.
+@dataclass(frozen=True)
+class DirectionTokens:
+    """The sentences of a direction, and what both sides of a model are given for them.
 
-    Args:
-        decoder: an `eval.translation.decoding.Decoder`: the model, and how to make batches.
-        layers: the layers to store per side, name -> number in `forced_states`.
-        dtype: of the states on disk, "float16" or "float32".
-        output: the folder.
+    Attributes:
+        text_sha256: checksum of the lines; None where they are not known.
     """
 
-    def __init__(self, decoder, layers: dict[str, dict[str, int]], dtype: str, output: Path):
-        self.decoder, self.layers, self.dtype, self.output = decoder, layers, np.dtype(dtype), output
-        self.eos = decoder.task.dictionary.eos()
-        self.widths: dict[str, int] = {}  # C
+    split: str
+    direction: Direction
+    tokens: Sequence[Tokens]
+    text_sha256: str | None = None
 
-    def write(self, sentences: list[Sentences]) -> dict:
-        """Write the states of all sets.
+    @property
+    def name(self) -> str:
+        return format_direction(self.direction)
 
-        Returns:
-            The field "splits" of the index: split -> direction -> names of its parts and counts.
+    def part(self, side: str) -> str:
+        """The name of a part of its own."""
+        return f"{self.split}.{side}.{self.name}"
 
-        Raises:
-            InputError: the states do not fit on the disk, or not into `dtype`.
-        """
-        _, states = self._states(self._dataset(sentences[0])[0], [0])
-        self.widths = {side: states[side][0].size(2) for side in SIDES}
-        encoders: dict[tuple, _Part] = {}
-        work, splits = [], {}
-        for each in sentences:
-            parts = {side: _Part(each, side, self.eos) for side in SIDES}
-            encoder = encoders.setdefault(parts["encoder"].content, parts["encoder"])
-            splits.setdefault(each.key[0], {})[each.name] = {
-                "encoder": encoder.name,
-                "decoder": parts["decoder"].name,
-                "sentences": len(each.outputs),
-                "empty_outputs": sum(not tokens for tokens in each.outputs),
-            }
-            if encoder is not parts["encoder"]:  # another direction has the same inputs
-                del parts["encoder"]
-            work.append((each, parts))
-        self._check_room(part for _, parts in work for part in parts.values())
-        written = (count for each, parts in work for count in self._store(each, parts))
-        total = sum(len(each.outputs) for each in sentences)
-        for _ in progress(written, total, "states", "sentence", size=int):
-            pass
-        return splits
+    def rows(self, side: str) -> list[np.ndarray]:
+        """Token ids of a side, one state each."""
+        return [np.array(getattr(tokens, side), dtype=np.int64) for tokens in self.tokens]
 
-    def _check_room(self, parts) -> None:
-        """A memory-mapped file on a full disk kills the process: know before."""
-        values = sum(len(part) * len(self.layers[part.side]) * self.widths[part.side] for part in parts)
-        needed, free = values * self.dtype.itemsize, shutil.disk_usage(self.output).free
-        if needed > free:
-            raise InputError(
-                f"--output {self.output}: states need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free;"
-                " use --layers, --directions or --max-lines"
-            )
+    @cached_property
+    def encoded(self) -> tuple:
+        """Equal for directions whose encoder states are the same. A decoder's depend on the source, too."""
+        digest = hashlib.sha256()
+        for tokens in self.tokens:
+            for ids in (tokens.encoder, tokens.announced):
+                digest.update(len(ids).to_bytes(8, "little") + np.array(ids, dtype=np.int64).tobytes())
+        return self.split, digest.digest()
 
-    def _store(self, sentences: Sentences, parts: dict[str, _Part]) -> Iterator[int]:
-        """Write the parts of one direction; yields the number of sentences of each batch."""
-        pad = self.decoder.task.dictionary.pad()
-        writers = {
-            side: PartWriter(
-                self.output / part.name, part.inputs, len(self.layers[side]), self.widths[side], self.dtype
-            )
-            for side, part in parts.items()
-        }
-        dataset, batches = self._dataset(sentences)
-        for batch in batches:
-            sample, states = self._states(dataset, batch)
-            for side, writer in writers.items():
-                tokens = sample["net_input"]["src_tokens" if side == "encoder" else "prev_output_tokens"]
-                mask = sentences.states_of(side, tokens, pad)
-                found = self._select(states[side], self.layers[side], mask, sentences)
-                writer.write(sample["lines"], found)
-            yield len(batch)
-        for writer in writers.values():
-            writer.close()
 
-    def _dataset(self, sentences: Sentences):
-        """Pairs of sources and outputs, and batches of them."""
-        return self.decoder.batches([sentences.pairs(self.eos)])
+def write_parts(
+    hidden: CheckpointStates | HiddenStates,
+    layers: ChosenLayers,
+    directions: Sequence[DirectionTokens],
+    dtype: str,
+    max_tokens: int,
+    output: Path,
+) -> dict:
+    """Compute and write the states of some directions.
 
-    def _states(self, dataset, batch) -> tuple[dict, dict[str, list[Tensor]]]:
-        """A batch and its states."""
-        sample = to_device(dataset.collater([dataset[index] for index in batch]), self.decoder.device)
-        inputs = {name: sample["net_input"][name] for name in INPUTS}
-        return sample, forced_states(self.decoder.model, **inputs)
+    Args:
+        hidden: the model.
+        layers: the layers to store.
+        dtype: of the states on disk, "float16" or "float32".
+        max_tokens: of a batch.
+        output: the folder.
 
-    def _select(self, states: list[Tensor], layers: dict, mask: Tensor, sentences: Sentences) -> np.ndarray:
-        """The chosen layers without padding, layers x tokens x C, in the type of the files.
+    Returns:
+        The field "splits" of the index: split -> direction -> names of its parts, and what is known of it.
 
-        Raises:
-            InputError: a number that the type cannot hold.
-        """
-        if not layers:
-            return np.zeros((0, int(mask.sum()), states[0].size(2)), self.dtype)
-        chosen = torch.stack([states[number][mask] for number in layers.values()])
-        return as_stored(chosen, list(layers), self.dtype, f"{sentences.key[0]} {sentences.name}")
+    Raises:
+        InputError: the states do not fit on the disk, or not into `dtype`.
+    """
+    encoders: dict[tuple, str] = {}
+    splits: dict[str, dict] = {}
+    work: list[tuple[DirectionTokens, list[str]]] = []  # and the sides to write
+    for each in directions:
+        encoder = encoders.setdefault(each.encoded, each.part("encoder"))
+        sides = ["encoder"] if encoder == each.part("encoder") else []
+        described = {"encoder": encoder, "sentences": len(each.tokens)}
+        if hidden.layers["decoder"]:
+            described["decoder"] = each.part("decoder")
+            sides.append("decoder")
+        if each.text_sha256:
+            described["text_sha256"] = each.text_sha256
+        splits.setdefault(each.split, {})[each.name] = described
+        if sides:
+            work.append((each, sides))
+    widths = {side: states.shape[-1] for side, states in hidden(directions[0].tokens[:1]).items()}
+    _check_room(work, layers, widths, dtype, output)
+    written = (
+        count
+        for each, sides in work
+        for count in _write(hidden, layers, widths, each, sides, dtype, max_tokens, output)
+    )
+    for _ in progress(written, sum(len(each.tokens) for each, _ in work), "states", "sentence", size=int):
+        pass
+    return splits
+
+
+def _check_room(
+    work: Iterable[tuple], layers: ChosenLayers, widths: Mapping[str, int], dtype: str, output: Path
+) -> None:
+    """A memory-mapped file on a full disk kills the process: know before."""
+    values = sum(
+        sum(map(len, each.rows(side))) * len(layers[side]) * widths[side]
+        for each, sides in work
+        for side in sides
+    )
+    needed, free = values * np.dtype(dtype).itemsize, shutil.disk_usage(output).free
+    if needed > free:
+        raise InputError(
+            f"--output {output}: states need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free;"
+            " use --layers, --directions or --max-lines"
+        )
+
+
+def _write(
+    hidden: CheckpointStates | HiddenStates,
+    layers: ChosenLayers,
+    widths: Mapping[str, int],
+    each: DirectionTokens,
+    sides: Sequence[str],
+    dtype: str,
+    max_tokens: int,
+    output: Path,
+) -> Iterator[int]:
+    """Write the parts of one direction; yields the number of sentences of each batch."""
+    writers = {
+        side: PartWriter(output / each.part(side), each.rows(side), len(layers[side]), widths[side], dtype)
+        for side in sides
+    }
+    for batch in batches([tokens.longest for tokens in each.tokens], max_tokens):
+        states = hidden([each.tokens[number] for number in batch])
+        for side, writer in writers.items():
+            chosen = states[side][list(layers[side].values())]
+            lengths = [len(getattr(each.tokens[number], side)) for number in batch]
+            joined = torch.cat([chosen[:, i, :length] for i, length in enumerate(lengths)], dim=1)
+            where = f"{each.split} {each.name}"
+            writer.write(batch, as_stored(joined, list(layers[side]), np.dtype(dtype), where))
+        yield len(batch)
+    for writer in writers.values():
+        writer.close()
 
 
 def as_stored(states: Tensor, layers: list[str], dtype: np.dtype, where: str) -> np.ndarray:

@@ -8,8 +8,8 @@ Cross-lingual Evaluation Only About Cross-lingual?", 4.5): how much comes over, 
 the task. The rate of all languages is the mean of their rates, as in Table 4 of that paper, the source
 language left out.
 
-Of three or more encoders, how these go with each other, and with retrieval (`--retrieval`), by language and
-for the means (Tables 3, 4 and 8).
+Of every two encoders, the difference between their zero-shot averages, with its test. Of three or more, how
+these go with each other, and with retrieval (`--retrieval`), by language and for the means (Tables 3, 4, 8).
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional
 from eval.probes.transfer_correlations import FEWEST, Retrieval, correlations
+from eval.probes.transfer_differences import differences
 from eval.probes.transfer_indexes import Transfer, transfer
 from eval.reporting.result_file import Written, publish
 from eval.results.files import result_files
@@ -98,6 +99,8 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
     if retrieval:
         _check_retrieval(options, list(groups.values()))
     for members in groups.values():
+        for run, rows in differences(members):
+            measured.add(run, rows)
         if len(members) >= FEWEST:
             for run, rows in correlations(members):
                 measured.add(run, rows)

@@ -258,7 +258,8 @@ def gap(zero: Scores, source_scores: np.ndarray, source: str, examples: Examples
     """
     weights = {source: 1.0, **dict.fromkeys(zero, -1 / len(zero))}
     of_examples = [(weight, examples.get(language)) for language, weight in weights.items()]
-    return _estimate("gap", [(1.0, source_scores - average(zero))], of_examples)
+    gaps = source_scores - average(zero)
+    return with_interval("gap", gaps.mean(), uncertainty(gaps.mean(), [(1.0, gaps)], of_examples))
 
 
 def transfer_rate(
@@ -291,7 +292,8 @@ def transfer_rate(
         is_kept = z is not None and t is not None and len(z) == len(t)  # both of the same examples
         influence = slopes[language] * (z - rates[language] / 100 * t) if is_kept else None
         of_examples.append((1 / len(zero), influence))
-    return _estimate("rate_average", moved, of_examples, fmean(rates.values()))
+    rate = fmean(rates.values())
+    return with_interval("rate_average", rate, uncertainty(rate, moved, of_examples))
 
 
 def variance_of_mean(terms: Sequence[tuple[float, np.ndarray]]) -> float:
@@ -310,29 +312,30 @@ def variance_of_mean(terms: Sequence[tuple[float, np.ndarray]]) -> float:
     )
 
 
-def _estimate(
-    measure: str,
-    terms: list[tuple[float, np.ndarray]],
-    examples: list[tuple[float, np.ndarray | None]],
-    effect: float | None = None,
-) -> dict[str, float]:
-    """The measure, and the ends of its interval: over trainings if all have several, and over examples if
-    they were kept; no interval without either.
+def uncertainty(
+    effect: float, terms: list[tuple[float, np.ndarray]], examples: list[tuple[float, np.ndarray | None]]
+) -> Difference | None:
+    """How sure a number is: over trainings if all have several, and over examples if they were kept; None
+    without either.
 
     Args:
         terms: coefficient, and the numbers of several trainings.
-        examples: coefficient, and how much single examples move the measure; None where this is not known.
-        effect: where it is another number than that of the terms, which then say how sure it is.
+        examples: coefficient, and how much single examples move the number; None where this is not known.
     """
-    effect = sum(c * values.mean() for c, values in terms) if effect is None else effect
     has_seeds = min(len(values) for _, values in terms) > 1
     has_examples = all(numbers is not None for _, numbers in examples)
-    estimate = {measure: float(effect)}
-    if has_seeds or has_examples:
-        of_seeds = difference(terms) if has_seeds else Difference(0.0, 0.0, math.inf)
-        variance = of_seeds.error**2 + (variance_of_mean(examples) if has_examples else 0.0)
-        # Satterthwaite's: examples are so many that their variance is known
-        freedom = of_seeds.freedom * (variance / of_seeds.error**2) ** 2 if of_seeds.error else math.inf
-        ends = Difference(float(effect), math.sqrt(variance), freedom).interval(LEVEL)
-        estimate |= {low(measure): ends[0], high(measure): ends[1]}
-    return estimate
+    if not (has_seeds or has_examples):
+        return None
+    of_seeds = difference(terms) if has_seeds else Difference(0.0, 0.0, math.inf)
+    variance = of_seeds.error**2 + (variance_of_mean(examples) if has_examples else 0.0)
+    # Satterthwaite's: examples are so many that their variance is known
+    freedom = of_seeds.freedom * (variance / of_seeds.error**2) ** 2 if of_seeds.error else math.inf
+    return Difference(float(effect), math.sqrt(variance), freedom)
+
+
+def with_interval(measure: str, effect: float, estimate: Difference | None) -> dict[str, float]:
+    """The measure, and the ends of its interval, if that is known."""
+    values = {measure: float(effect)}
+    if estimate:
+        values[low(measure)], values[high(measure)] = estimate.interval(LEVEL)
+    return values

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from command_line.measurements import Measured
 from eval.reporting.exhibits import Section, with_names_of_their_own
+from eval.reporting.sections import published
 from eval.results.result_set import ResultSet
 
 NO_SETTINGS = ("view", "where", "of")  # of a view: the others in its entry are
@@ -34,6 +35,7 @@ def sections_of(results: ResultSet) -> list[Section]:
         InputError: results do not belong together.
     """
     sections = [_section(entry, results) for entry in declared_sections() if results.of_kind(entry["kind"])]
+    sections.append(published.section(results))
     return with_names_of_their_own(section for section in sections if section.exhibits)
 
 

@@ -14,7 +14,7 @@ from eval.results.scores import TRANSLATION, Scores, check_comet, check_identifi
 from eval.results.systems import Run, System, by_dataset, group_probed
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
-OF_TRANSLATIONS = ("off-target", "adequacy")  # probes of what was translated and scored
+OF_TRANSLATIONS = ("off-target", "adequacy", "bleurt")  # probes of what was translated and scored
 COMPARED = ("scores", "comparison")  # kinds that have checks of their own
 
 

@@ -11,13 +11,13 @@ Of `python -m embeddings retrieve` P@1 is compared in the same way, over all dir
 languages; there a system can also be compared by one measure with itself, or another one, by another measure.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers, write_rows
-from command_line.option_classes import from_arguments
+from command_line.option_classes import Alternatives, option, positional, switch
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
 from embeddings.averages import FROM, TO
@@ -39,7 +39,7 @@ from eval.results.systems import System
 from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
 from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
-from eval.scoring.comparison import FEWEST_SAMPLES, PARTS, Settings, compare
+from eval.scoring.comparison import PARTS, Settings, compare
 from eval.scoring.paired_test import TESTS
 
 METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
@@ -54,86 +54,6 @@ NOTES = (
     f'"{NEITHER}": both systems have a BLEU of at most {MEANINGLESS_BLEU:g}, as references in the wrong order'
     " have; no difference is marked.",
 )
-
-
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "systems",
-        nargs="+",
-        type=types.path,
-        metavar="OUT",
-        help="scored folder, output of `embeddings retrieve` (or scores.json, sentence-retrieval.json in it)",
-    )
-    pairs = parser.add_mutually_exclusive_group()
-    pairs.add_argument("--all-pairs", action="store_true", help="compare every two systems")
-    pairs.add_argument(
-        "--against-first", action="store_true", help="compare the first system with all others"
-    )
-    pairs.add_argument(
-        "--baseline",
-        type=types.text,
-        metavar="NAME",
-        help="compare the system of this name with all others",
-    )
-    pairs.add_argument(
-        "--measures",
-        nargs="+",
-        type=pair_of_measures,
-        default=[],
-        metavar="FIRST:SECOND",
-        help="of retrieval: compare every system by the second measure with itself by the first",
-    )
-    parser.add_argument(
-        "--pairs",
-        nargs="+",
-        type=pair_of_names,
-        default=[],
-        metavar="A:B",
-        help="compare these, too, besides what the options above choose, or those that differ on one axis"
-        " only: names of systems, or folders of theirs, the baseline first; of retrieval also"
-        " A@FIRST:B@SECOND, A by one measure with B (or A) by another; they are a family of tests of their"
-        " own",
-    )
-    parser.add_argument(
-        "--metric",
-        type=types.items(types.one_of(METRICS)),
-        metavar="LIST",
-        help=f"one or several of {','.join(METRICS)} (default: {TRANSLATIONS.measures[0]}; of retrieval"
-        f" {RETRIEVAL.measures[0]})",
-    )
-    parser.add_argument(
-        "--direction",
-        choices=(FROM, TO),
-        help="of retrieval, where all pairs have a language in common (Tatoeba: English): test averages from"
-        " it, or to it (default: of both directions)",
-    )
-    parser.add_argument(
-        "--test",
-        choices=TESTS,
-        default=Settings.test,
-        help="sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for published numbers",
-    )
-    parser.add_argument(
-        "--correction", choices=("holm", "none"), default=Settings.correction, help="for the number of tests"
-    )
-    parser.add_argument(
-        "--samples",
-        type=types.positive,
-        help=f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)",
-    )
-    parser.add_argument("--seed", type=types.positive, default=Settings.seed, help="of the samples")
-    parser.add_argument(
-        "--level",
-        type=types.number(0, 1, above=True, below=True),
-        default=Settings.level,
-        help="the largest significant p-value",
-    )
-    parser.add_argument(
-        "--output",
-        type=types.output_file,
-        metavar="FILE.json",
-        help="write the comparison there, for the report",
-    )
 
 
 def _names(text: str) -> tuple[str, str]:
@@ -152,23 +72,35 @@ pair_of_names = types.OptionType("A:B, two systems that are compared, the baseli
 pair_of_measures = types.OptionType(f"FIRST:SECOND, two of {', '.join(RETRIEVAL.measures)}", _measures)
 
 
+CHOICE_OF_PAIRS = Alternatives("pairs")
+
+
 @dataclass(frozen=True)
 class PairOptions:
-    """Which systems are compared with which; by default those that differ on one axis only.
+    """Which systems are compared with which; by default those that differ on one axis only."""
 
-    Attributes:
-        all_pairs: every two.
-        against_first: the first with all others.
-        baseline: the system of this name with all others.
-        measures: every one with itself, by two measures.
-        pairs: besides, names or folders of a baseline and a system each, perhaps with a measure each.
-    """
-
-    all_pairs: bool = False
-    against_first: bool = False
-    baseline: str | None = None
-    measures: list[tuple[str, str]] = field(default_factory=list)
-    pairs: list[tuple[str, str]] = field(default_factory=list)
+    all_pairs: bool = switch("compare every two systems", among=CHOICE_OF_PAIRS)
+    against_first: bool = switch("compare the first system with all others", among=CHOICE_OF_PAIRS)
+    baseline: str | None = option(
+        "compare the system of this name with all others", among=CHOICE_OF_PAIRS, metavar="NAME"
+    )
+    measures: list[tuple[str, str]] = option(
+        "of retrieval: compare every system by the second measure with itself by the first",
+        [],
+        among=CHOICE_OF_PAIRS,
+        nargs="+",
+        type=pair_of_measures,
+        metavar="FIRST:SECOND",
+    )
+    pairs: list[tuple[str, str]] = option(
+        "compare these, too, besides what the options above choose, or those that differ on one axis only:"
+        " names of systems, or folders of theirs, the baseline first; of retrieval also A@FIRST:B@SECOND, A"
+        " by one measure with B (or A) by another; they are a family of tests of their own",
+        [],
+        nargs="+",
+        type=pair_of_names,
+        metavar="A:B",
+    )
 
     def pairs_of(self, systems: list[System], of: Compared) -> list[Pair]:
         return with_pairs(self._chosen(systems), pairs_named(systems, self.pairs, of.of_one_unit))
@@ -185,30 +117,38 @@ class PairOptions:
         return pairs_known_to_differ(systems) if self.pairs else pairs_on_one_axis(systems)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparisonOptions:
-    """What is compared, by which measures, and how.
+    """What is compared, by which measures, and how."""
 
-    Attributes:
-        systems: scored folders, or their scores.json; or those of retrieval.
-        metric: None for the first of the kind.
-        direction: of retrieval, where all pairs have a language in common; None for both.
-    """
-
-    systems: list[Path]
+    systems: list[Path] = positional(
+        "scored folder, output of `embeddings retrieve` (or scores.json, sentence-retrieval.json in it)",
+        metavar="OUT",
+    )
     pairs: PairOptions
-    metric: list[str] | None
-    direction: str | None
+    metric: list[str] | None = option(
+        f"one or several of {','.join(METRICS)} (default: {TRANSLATIONS.measures[0]}; of retrieval"
+        f" {RETRIEVAL.measures[0]})",
+        type=types.items(types.one_of(METRICS)),
+        metavar="LIST",
+    )
+    direction: str | None = option(
+        "of retrieval, where all pairs have a language in common (Tatoeba: English): test averages from it,"
+        " or to it (default: of both directions)",
+        choices=(FROM, TO),
+    )
     settings: Settings
+    output: Path | None = option(
+        "write the comparison there, for the report", type=types.output_file, metavar="FILE.json"
+    )
 
 
-def main(args) -> None:
-    options = from_arguments(ComparisonOptions, args)
+def main(options: ComparisonOptions) -> None:
     files = [_file(path) for path in options.systems]
     comparisons, samples = comparisons_of(files, options)
-    print("\n\n".join([*(table(one, options.settings) for one in comparisons), "\n".join(NOTES)]))
-    if args.output:
-        output = Path(args.output)
+    tables = [table(comparison, options.settings) for comparison in comparisons]
+    print("\n\n".join([*tables, "\n".join(NOTES)]))
+    if output := options.output:
         remove_leftovers(output.parent)
         measured = as_rows(comparisons)
         measured.about = {**asdict(options.settings), "samples": samples}
@@ -237,7 +177,7 @@ def as_rows(comparisons: list[dict]) -> Measured:
             for part in PARTS
             for group, result in comparison[part].items()
             for row in numbers(
-                {ENDS.get(name, name): one for name, one in result.items()}, part=part, direction=group
+                {ENDS.get(name, name): value for name, value in result.items()}, part=part, direction=group
             )
         ]
         measured.add({"system": system, "variant": f" against {comparison['baseline']}, {by}", **run}, rows)

@@ -8,11 +8,13 @@ directions, or times all groups of directions. Pairs with a measure of each side
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from command_line import options as types
+from command_line.option_classes import option
 from command_line.progress import progress
 from eval.results.system_pairs import Pair
 from eval.results.systems import System
 from eval.scoring.compared import Compared
-from eval.scoring.paired_test import RANDOMIZATION, PairedTest
+from eval.scoring.paired_test import RANDOMIZATION, TESTS, PairedTest
 from eval.scoring.significance import check_samples, holm, is_significant, samples_needed
 
 FEWEST_SAMPLES = 9999  # p-values near 0.05 are then right to 0.004
@@ -21,18 +23,19 @@ PARTS = ("overall", "directions")
 
 @dataclass(frozen=True)
 class Settings:
-    """How to compare.
+    """How to compare."""
 
-    Attributes:
-        samples: of the test; None for as many as the correction needs.
-        level: the largest significant p-value.
-    """
-
-    test: str = RANDOMIZATION
-    correction: str = "holm"
-    samples: int | None = None
-    seed: int = 12345
-    level: float = 0.05
+    test: str = option(
+        "sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for published numbers",
+        RANDOMIZATION,
+        choices=TESTS,
+    )
+    correction: str = option("for the number of tests", "holm", choices=("holm", "none"))
+    samples: int | None = option(f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)")
+    seed: int = option("of the samples", 12345)
+    level: float = option(
+        "the largest significant p-value", 0.05, type=types.number(0, 1, above=True, below=True)
+    )
 
 
 def compare(

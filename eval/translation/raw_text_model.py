@@ -7,26 +7,19 @@ from pathlib import Path
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
 from eval.results.files import split_direction
+from eval.translation.evaluated_model import NamedModel
 from eval.translation.translator import Translator, TranslatorOptions
 
 
 @dataclass(frozen=True)
-class RawTextModel(ABC):
-    """A model, the raw sets that it is evaluated on, and what both are called in tables.
+class RawTextModel(NamedModel, ABC):
+    """A model whose `data` is a folder with raw sets in text/; None where a text is translated.
 
     Attributes:
-        checkpoint: file or folder.
-        data: folder whose text/ has the raw sets; None where a text is translated.
-        name: of the system in tables; None for that of the folder.
-        dataset: name of the sets in tables; None for the name of `data`.
         supervised: directions that are called supervised, and all others zero-shot; None: those that
             the checkpoint was trained on, or all if it does not say it.
     """
 
-    checkpoint: Path
-    data: Path | None = None
-    name: str | None = None
-    dataset: str | None = None
     supervised: list[str] | None = None
 
     @property

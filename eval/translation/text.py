@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from command_line import options as types
 from command_line.errors import InputError, check_file
 from command_line.lines import read_lines, read_stream
+from command_line.option_classes import option, switch
 from command_line.outputs import atomic_path
 from data_prep.formats.directions import Direction, format_direction, parse_directions
-from eval.translation.evaluated_model import SETS
-from eval.translation.long_lines import CUT
+from eval.translation.evaluated_model import SETS, EvaluatedModel
+from eval.translation.long_lines import CHOICES, CUT
+from eval.translation.raw_text_model import RawTextModel
+from eval.translation.search_options import LARGEST_BEAM
 from eval.translation.translation_options import TranslationOptions
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
@@ -20,92 +24,98 @@ STDIN = Path("-")
 LINES = 2000  # translated at a time, so that a stream may be endless
 
 
-@dataclass(frozen=True)
-class TextJob:
-    """Which text is translated, and how that is shown.
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Which text is translated, and how that is shown."""
 
-    Attributes:
-        input: a text, or STDIN for standard input.
-        directions: a list such as "de-fr,de-en".
-        output: folder for SRC-TGT.txt; None for standard output.
-        n_best: so many candidates of every line, each with the line's number and its score; None: the best.
-        scores: the score in front of every translation.
-        long_lines: see `TranslatorOptions`.
-    """
+    input: Path | None = option(
+        "translate this raw text, a sentence per line; - reads standard input (default: a test set)",
+        metavar="FILE",
+    )
+    n_best: int | None = option(
+        "of a text: the N best of every line, as line number, score, translation, separated by tabs",
+        type=types.whole_number(1, LARGEST_BEAM),
+        metavar="N",
+    )
+    scores: bool = switch(
+        "of a text: score (log-probability / length^lenpen) and tab in front of every translation"
+    )
+    long_lines: str | None = option(
+        "of a text: lines longer than the model reads are cut, with a warning, or split into sentences"
+        " (default: cut)",
+        choices=CHOICES,
+    )
 
-    input: Path
-    directions: str
-    output: Path | None
-    how: TranslationOptions
-    n_best: int | None
-    scores: bool
-    long_lines: str | None
 
-
-def translate_text(model, job: TextJob) -> None:
+def translate_text(
+    model: EvaluatedModel | RawTextModel,
+    text: TextOptions,
+    directions: str,
+    output: Path | None,
+    how: TranslationOptions,
+) -> None:
     """Translate to the end of the input.
 
     Args:
-        model: an `EvaluatedModel` or a `RawTextModel`.
+        directions: a list such as "de-fr,de-en".
+        output: folder for SRC-TGT.txt; None for standard output.
 
     Raises:
         InputError: as `Translator`; a direction that is none; several without a folder; a line that is not
             UTF-8, named by file and number.
     """
-    if job.input != STDIN:
-        check_file(job.input, "a text, or - for standard input")
+    if text.input != STDIN:
+        check_file(text.input, "a text, or - for standard input")
     elif sys.stdin is None:
         raise InputError("--input -: standard input is closed, expected a text")
-    if job.output is None and sys.stdout is None:
+    if output is None and sys.stdout is None:
         raise InputError("--output: is missing, and standard output is closed; expected one of them")
-    directions = directions_of(job)
-    is_prompt = job.input == STDIN and sys.stdin.isatty() and job.output is None
-    translator = model.translator(_options(job))
-    for direction in directions:
+    is_prompt = text.input == STDIN and sys.stdin.isatty() and output is None
+    parsed = _parsed(directions)
+    if len(parsed) > 1 and output is None and not is_prompt:
+        raise InputError("--output: is missing; several directions are written to a folder, SRC-TGT.txt each")
+    search = {field.name: getattr(how, field.name) for field in fields(how)}
+    translator = model.translator(
+        TranslatorOptions(**search, n_best=text.n_best or 1, long_lines=text.long_lines or CUT)
+    )
+    for direction in parsed:
         translator.check(*direction)
-    show, with_scores = shown_as(job), bool(job.n_best or job.scores)
+    show, with_scores = shown_as(text), bool(text.n_best or text.scores)
     if is_prompt:
-        prompt(translator, directions, show)
+        prompt(translator, parsed, show)
         return
-    lines = read_stream(sys.stdin.buffer, "standard input") if job.input == STDIN else read_lines(job.input)
+    lines = read_stream(sys.stdin.buffer, "standard input") if text.input == STDIN else read_lines(text.input)
     with contextlib.ExitStack() as stack:
-        outputs = [_output(stack, job.output, direction) for direction in directions]
+        outputs = [_output(stack, output, direction) for direction in parsed]
         first = 1
         while block := list(itertools.islice(lines, LINES)):
-            for direction, stream in zip(directions, outputs, strict=True):
-                found = translator.candidates(block, *direction, first, with_scores)
-                stream.writelines(show(first + number, one) for number, one in enumerate(found))
+            for direction, stream in zip(parsed, outputs, strict=True):
+                by_line = translator.candidates(block, *direction, first, with_scores)
+                stream.writelines(show(number, of_line) for number, of_line in enumerate(by_line, first))
                 stream.flush()
             first += len(block)
 
 
-def directions_of(job: TextJob) -> list[Direction]:
+def _parsed(directions: str) -> list[Direction]:
     """The directions, each given by name: a text has one language."""
-    directions = [] if job.directions in SETS else parse_directions(job.directions, "--direction")
-    if not directions:
+    if directions in SETS:
         raise InputError(
-            f"--direction {job.directions}: with --input, expected one such as de-fr, or a list of them"
+            f"--direction {directions}: with --input, expected one such as de-fr, or a list of them"
         )
-    sources = sorted({source for source, _ in directions})
+    parsed = parse_directions(directions, "--direction")
+    sources = sorted({source for source, _ in parsed})
     if len(sources) > 1:
         raise InputError(
-            f"--direction {job.directions}: a text has one language, expected directions from"
+            f"--direction {directions}: a text has one language, expected directions from"
             f" {sources[0]} or from {sources[1]}"
         )
-    if len(directions) > 1 and job.output is None and not (job.input == STDIN and sys.stdin.isatty()):
-        raise InputError("--output: is missing; several directions are written to a folder, SRC-TGT.txt each")
-    return directions
-
-
-def _options(job: TextJob) -> TranslatorOptions:
-    how = {one.name: getattr(job.how, one.name) for one in fields(job.how)}
-    return TranslatorOptions(**how, n_best=job.n_best or 1, long_lines=job.long_lines or CUT)
+    return parsed
 
 
 Shown = Callable[[int, Sequence[Candidate]], str]
 
 
-def shown_as(job: TextJob) -> Shown:
+def shown_as(text: TextOptions) -> Shown:
     """How the candidates of a line with its number are written; fields are separated by tabs."""
 
     def best(number: int, candidates: Sequence[Candidate]) -> str:
@@ -115,12 +125,12 @@ def shown_as(job: TextJob) -> Shown:
         return f"{candidates[0].score:.4f}\t{candidates[0].text}\n" if candidates else "\t\n"
 
     def listed(number: int, candidates: Sequence[Candidate]) -> str:
-        rows = [f"{number}\t{one.score:.4f}\t{one.text}\n" for one in candidates]
+        rows = [f"{number}\t{candidate.score:.4f}\t{candidate.text}\n" for candidate in candidates]
         return "".join(rows or [f"{number}\t\t\n"])
 
-    if job.n_best:
+    if text.n_best:
         return listed
-    return scored if job.scores else best
+    return scored if text.scores else best
 
 
 def prompt(translator: Translator, directions: Sequence[Direction], show: Shown) -> None:
@@ -134,9 +144,9 @@ def prompt(translator: Translator, directions: Sequence[Direction], show: Shown)
             print()
             return
         for direction in directions:
-            (found,) = translator.candidates([line], *direction, number)
+            (candidates,) = translator.candidates([line], *direction, number)
             label = f"{direction[1]}: " if len(directions) > 1 else ""
-            print(f"{label}{show(number, found)}", end="", flush=True)
+            print(f"{label}{show(number, candidates)}", end="", flush=True)
 
 
 def _output(stack: contextlib.ExitStack, folder: Path | None, direction: Direction):

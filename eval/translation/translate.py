@@ -22,118 +22,89 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import options
+from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.journal import JournaledStep
-from command_line.option_classes import add_options, from_arguments
+from command_line.option_classes import force_switch, option
 from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
 from eval.results.scores import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
-from eval.translation.evaluated_model import Directions, EvaluatedModel, settings_of
-from eval.translation.long_lines import CHOICES
-from eval.translation.model_options import ModelOptions, RawTextOptions, model_of
+from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
+from eval.translation.model_options import RawTextOptions, model_of
+from eval.translation.raw_sets import SPLIT, SetOptions, translate_raw_sets
 from eval.translation.raw_text_model import RawTextModel
-from eval.translation.search_options import LARGEST_BEAM
+from eval.translation.text import TextOptions, translate_text
 from eval.translation.translation_options import TranslationOptions
 
-SPLIT = "test"
+
+@dataclass(frozen=True, kw_only=True)
+class TranslateOptions:
+    """What is translated with what, and where it goes."""
+
+    model: NamedModel
+    output: Path | None = option(
+        "folder for SRC-TGT.txt, and translate.json of a test set; a text without it: standard output",
+        type=types.output_folder,
+    )
+    sets: SetOptions
+    text: TextOptions
+    how: TranslationOptions
+    raw_text: RawTextOptions
+    force: bool = force_switch("translate again even if it is done")
 
 
 @dataclass(frozen=True)
 class TranslationJob:
-    """What is translated with what.
-
-    Attributes:
-        split: of the data.
-        directions: "all", "supervised", "zero-shot", or a list such as "de-fr,fr-de".
-        pivot: language through which zero-shot directions are translated.
-    """
+    """A test set that is translated with a checkpoint."""
 
     model: EvaluatedModel
-    split: str
-    directions: str
-    pivot: str | None
+    sets: SetOptions
     how: TranslationOptions
 
 
-def add_arguments(parser) -> None:
-    add_options(parser, EvaluatedModel)
-    parser.add_argument(
-        "--output",
-        type=options.output_folder,
-        help="folder for SRC-TGT.txt, and translate.json of a test set; a text without it: standard output",
-    )
-    parser.add_argument("--split", type=options.split, default=SPLIT, help="which set to translate")
-    add_options(parser, Directions)
-    parser.add_argument(
-        "--pivot", type=options.text, help="translate zero-shot directions through this language"
-    )
-    add_text_arguments(parser)
-    add_options(parser, TranslationOptions)
-    add_options(parser, RawTextOptions)
-    parser.add_argument("--force", action="store_true", help="translate again even if it is done")
-
-
-def add_text_arguments(parser) -> None:
-    """What belongs to a text alone."""
-    parser.add_argument(
-        "--input",
-        type=options.path,
-        metavar="FILE",
-        help="translate this raw text, a sentence per line; - reads standard input (default: a test set)",
-    )
-    parser.add_argument(
-        "--n-best",
-        type=options.whole_number(1, LARGEST_BEAM),
-        metavar="N",
-        help="of a text: the N best of every line, as line number, score, translation, separated by tabs",
-    )
-    parser.add_argument(
-        "--scores",
-        action="store_true",
-        help="of a text: score (log-probability / length^lenpen) and tab in front of every translation",
-    )
-    parser.add_argument(
-        "--long-lines",
-        choices=CHOICES,
-        help="of a text: lines longer than the model reads are cut, with a warning, or split into sentences"
-        " (default: cut)",
-    )
-
-
-def main(args) -> None:
-    model = model_of(from_arguments(ModelOptions, args))
-    if args.input is not None:
-        from eval.translation.text import TextJob, translate_text
-
-        if args.pivot:
-            raise InputError("--pivot: needs a test set, found --input; translate the text twice")
-        for name, usual in (("split", SPLIT), ("name", None), ("dataset", None), ("force", False)):
-            if getattr(args, name) != usual:
-                raise InputError(f"--{name}: needs a test set, found --input; leave it out")
-        translate_text(model, from_arguments(TextJob, args))
+def main(options: TranslateOptions) -> None:
+    model = model_of(options.model, options.raw_text)
+    if options.text.input is not None:
+        check_text_alone(options)
+        translate_text(model, options.text, options.sets.directions, options.output, options.how)
         return
     for name in ("n_best", "scores", "long_lines"):
-        if getattr(args, name):
+        if getattr(options.text, name):
             raise InputError(f"--{name.replace('_', '-')}: needs --input; give both, or leave it out")
-    if args.output is None:
+    if options.output is None:
         raise InputError("--output: is missing, expected a folder for the translations (or --input FILE)")
     if isinstance(model, RawTextModel):
-        from eval.translation.raw_sets import RawSetsJob, translate_raw_sets
-
-        translate_raw_sets(model, from_arguments(RawSetsJob, args), args.output, args.force)
+        translate_raw_sets(model, options.sets, options.how, options.output, options.force)
         return
-    job = from_arguments(TranslationJob, args)
+    job = TranslationJob(model, options.sets, options.how)
     job.how.check()
-    files = [*job.model.data_files([job.split]), *job.how.rescoring.files]
-    stamp = Stamp(args.output / ".translate.done", "translate", settings_of(job), files)
-    step = JournaledStep(stamp, args.force)
+    files = [*job.model.data_files([job.sets.split]), *job.how.rescoring.files]
+    stamp = Stamp(options.output / ".translate.done", "translate", settings_of(job), files)
+    step = JournaledStep(stamp, options.force)
     if not step.is_complete():
-        translate(job, args.output, step)
+        translate(job, options.output, step)
+
+
+def check_text_alone(options: TranslateOptions) -> None:
+    """Refuse what only test sets have.
+
+    Raises:
+        InputError: names the option.
+    """
+    if options.sets.pivot:
+        raise InputError("--pivot: needs a test set, found --input; translate the text twice")
+    given = {
+        "split": options.sets.split != SPLIT,
+        "name": options.model.name,
+        "dataset": options.model.dataset,
+        "force": options.force,
+    }
+    for name in filter(given.get, given):
+        raise InputError(f"--{name}: needs a test set, found --input; leave it out")
 
 
 def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
@@ -143,15 +114,15 @@ def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
     from eval.translation.pivot import through_pivot
 
     started = time.monotonic()
-    data = job.model.data
+    data, sets = job.model.data, job.sets
     loaded = job.model.load_translating(autocast_bf16=job.how.bf16)
-    directions = choose_directions(loaded.task, data, job.split, job.directions, job.pivot)
+    directions = choose_directions(loaded.task, data, sets.split, sets.directions, sets.pivot)
     decoder = job.how.decoder(job.model, loaded)
     with step.journal() as journal:
-        if job.pivot:
-            hypotheses = through_pivot(decoder, journal, data, job.split, job.pivot, directions)
+        if sets.pivot:
+            hypotheses = through_pivot(decoder, journal, data, sets.split, sets.pivot, directions)
         else:
-            parts = [load_sources(decoder.task, data, job.split, direction) for direction in directions]
+            parts = [load_sources(decoder.task, data, sets.split, direction) for direction in directions]
             hypotheses = search_all(decoder, journal, parts, "translate")
         cost = decoding_cost(journal)
     lines = _write_hypotheses(loaded.task, data, output, directions, hypotheses)
@@ -193,8 +164,8 @@ def describe(job: TranslationJob, loaded, output: Path, directions, lines: dict[
     return {
         "format": 1,
         **origin,
-        "split": job.split,
+        "split": job.sets.split,
         **job.how.record(),
-        "pivot": job.pivot,
+        "pivot": job.sets.pivot,
         "directions": entries,
     }

@@ -6,8 +6,8 @@ to standard error.
 
 import shlex
 import sys
-from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from command_line.dispatch import step_parser
 from command_line.option_classes import from_arguments
@@ -17,11 +17,12 @@ from fairseq_ext.commands.run_training import TrainingRun
 RUN_TRAINING = ("python", "-m", "fairseq_ext", "run-training")
 
 
-def add_arguments(parser) -> None:
-    """There are no options."""
+@dataclass(frozen=True)
+class NoOptions:
+    """The commands are read from standard input."""
 
 
-def main(args) -> None:
+def main(_: NoOptions) -> None:
     for words in commands(sys.stdin):
         if run := training(words):
             if idle := run.launch.idle(run.words):
@@ -44,7 +45,7 @@ def training(words: list[str]) -> TrainingRun | None:
     if tuple(words[: len(RUN_TRAINING)]) != RUN_TRAINING:
         return None
     parser = step_parser(" ".join(RUN_TRAINING), run_training)
-    return from_arguments(TrainingRun, parser.parse_args(words[len(RUN_TRAINING) :], Namespace()))
+    return from_arguments(TrainingRun, parser.parse_args(words[len(RUN_TRAINING) :]))
 
 
 def _note(text: str) -> None:

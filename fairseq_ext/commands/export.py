@@ -17,65 +17,33 @@ import dataclasses
 import importlib
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-from command_line import options
 from command_line.completion import Stamp
 from command_line.errors import InputError
-from command_line.option_classes import from_arguments
+from command_line.option_classes import force_switch
 from command_line.outputs import checksum, scratch_folder
 from data_prep.formats.package import is_package, single_checkpoint
+from fairseq_ext.export.formats import FORMATS
 from fairseq_ext.export.job import ExportJob
 
 NAME = "export"  # of the command, and of its record
 RECORD = f"{NAME}.json"
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "checkpoint", type=options.path, metavar="CHECKPOINT", help="or a folder of fairseq_ext package"
-    )
-    parser.add_argument("output", type=options.output_folder, metavar="OUT", help="folder to write")
-    parser.add_argument("--to", required=True, choices=list(FORMATS), help="format of the folder")
-    parser.add_argument(
-        "--data",
-        type=options.path,
-        help="binarized folder of its training (data_prep binarize; default: the packaged folder)",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=sorted({precision for form in FORMATS.values() for precision in form.precisions}),
-        default="float32",
-        help="of products with weights (onnx), or of stored weights (ctranslate2)",
-    )
-    parser.add_argument(
-        "--pretokenized",
-        action="store_true",
-        help="encoders of data whose text was split into words: the folder expects text that has been split"
-        " already",
-    )
-    parser.add_argument(
-        "--check-text",
-        nargs="+",
-        type=options.path,
-        default=[],
-        metavar="FILE",
-        help="encoders: lines to compare, a language per file, which ends its name (default: evaluation"
-        " sets of DATA)",
-    )
-    parser.add_argument(
-        "--check-lines",
-        type=options.natural,
-        help="lines of a file, or sentences of a direction; 0: no comparison (default: 40 and 100)",
-    )
-    parser.add_argument("--force", action="store_true", help="do it again even if it is done")
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """What is exported, and how that is checked."""
+
+    job: ExportJob
+    force: bool = force_switch()
 
 
-def main(args) -> None:
-    FORMATS[args.to].check(args.to, args.precision)
-    job = of_package(from_arguments(ExportJob, args))
-    make(job, args.force)
+def main(options: ExportOptions) -> None:
+    job = options.job
+    FORMATS[job.to].check(job.to, job.precision)
+    job = of_package(job)
+    make(job, options.force)
     print(job.output)
 
 
@@ -141,44 +109,3 @@ def move_into(folder: Path, output: Path) -> list[Path]:
         target.chmod(mode)  # some libraries let nobody but the owner read their files
         written.append(target)
     return written
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format of folders.
-
-    Attributes:
-        module: of `fairseq_ext.export`, whose function `to_NAME` writes the files of a job into a folder.
-        extra: of our installation, with the libraries.
-        libraries: that must be installed.
-        precisions: that it has, the default first.
-    """
-
-    module: str
-    extra: str
-    libraries: tuple[str, ...]
-    precisions: tuple[str, ...] = ("float32",)
-
-    def check(self, name: str, precision: str) -> None:
-        """Refuse what is not installed, and a precision that the format lacks."""
-        for library in self.libraries:
-            if find_spec(library) is None:
-                raise InputError(f"--to {name}: {library} is not installed: pip install '.[{self.extra}]'")
-        if precision not in self.precisions:
-            others = " and ".join(
-                f"--to {other}" for other, form in FORMATS.items() if precision in form.precisions
-            )
-            precisions = ", ".join(self.precisions)
-            raise InputError(f"--precision {precision}: needs {others}; --to {name} has {precisions}")
-
-
-ENCODERS, TRANSLATION = "encoder_formats", "translation_formats"
-FORMATS = {
-    "fairseq": Format(TRANSLATION, "", ()),
-    "sentence-transformers": Format(ENCODERS, "embed", ("sentence_transformers",)),
-    "transformers": Format(TRANSLATION, "embed", ("transformers",)),
-    "onnx": Format(ENCODERS, "embed,onnx", ("onnx", "onnxruntime", "transformers"), ("float32", "int8")),
-    "ctranslate2": Format(
-        TRANSLATION, "ctranslate2", ("ctranslate2",), ("float32", "int8", "int16", "float16", "bfloat16")
-    ),
-}

@@ -3,16 +3,20 @@
 Recipes with `--finished-only` ask before they evaluate.
 """
 
-from command_line import options
+from dataclasses import dataclass
+from pathlib import Path
+
+from command_line.option_classes import positional
 from fairseq_ext.training_record import have_ended
 
 
-def add_arguments(parser) -> None:
-    parser.add_argument(
-        "folder", type=options.path, metavar="MODELS", help="the folder whose folders are trainings"
-    )
+@dataclass(frozen=True)
+class Trainings:
+    """Which trainings."""
+
+    folder: Path = positional("the folder whose folders are trainings", metavar="MODELS")
 
 
-def main(args) -> None:
-    for folder in have_ended(args.folder):
+def main(trainings: Trainings) -> None:
+    for folder in have_ended(trainings.folder):
         print(folder.name)

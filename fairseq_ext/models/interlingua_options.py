@@ -54,6 +54,9 @@ class InterlinguaTransformerConfig(MnmtTransformerConfig):
     length_predictor_source_length: bool = option(
         "variable: the length predictor also sees the source's length (not in the thesis)", False
     )
+    length_predictor_regression: bool = option(
+        "variable: the length is predicted as a number, not as a class (thesis 7.2.1, footnote 3)", False
+    )
 
 
 def check_options(cfg, task) -> None:
@@ -78,7 +81,13 @@ def check_options(cfg, task) -> None:
         )
     if kind == VARIABLE and cfg.interlingua_length:
         raise InputError("--interlingua-length: --interlingua variable predicts the length; leave it out")
-    for name in ("centric_language", "interlingua_length_jitter", "length_predictor_source_length"):
+    of_variable = (
+        "centric_language",
+        "interlingua_length_jitter",
+        "length_predictor_source_length",
+        "length_predictor_regression",
+    )
+    for name in of_variable:
         if kind != VARIABLE and getattr(cfg, name):
             option = name.replace("_", "-")
             raise InputError(f"--{option}: has no meaning with --interlingua {kind}; leave it out")

@@ -130,7 +130,9 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
         longest = cfg.interlingua_max_length  # K
         languages = task.tags.languages
         encoder.centric = languages.index(centric_language(cfg.centric_language, languages, task.supervised))
-        predictor = LengthPredictor(width, longest, cfg.length_predictor_source_length)
+        predictor = LengthPredictor(
+            width, longest, cfg.length_predictor_source_length, cfg.length_predictor_regression
+        )
         encoder.lengths = CentricLength(predictor, longest, cfg.interlingua_length_jitter)
     else:
         longest, encoder.centric = cfg.interlingua_length, None

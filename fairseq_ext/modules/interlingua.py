@@ -104,11 +104,14 @@ class LengthPredictor(nn.Module):
         width: C.
         length: K.
         with_source_length: an embedding of the sentence's own length is added to the mean (not in the paper).
+        regression: one number x is predicted (7.2.1, footnote 3). Length i has the logit -(i - x)² / 2,
+            so that -log p of the right length is half the squared error but for a constant.
     """
 
-    def __init__(self, width: int, length: int, with_source_length: bool = False):
+    def __init__(self, width: int, length: int, with_source_length: bool = False, regression: bool = False):
         super().__init__()
-        self.linear = nn.Linear(width, length)
+        self.longest, self.regression = length, regression
+        self.linear = nn.Linear(width, 1 if regression else length)
         self.source_length = nn.Embedding(length, width) if with_source_length else None
         if with_source_length:
             nn.init.normal_(self.source_length.weight, std=width**-0.5)
@@ -124,8 +127,12 @@ class LengthPredictor(nn.Module):
         with torch.autocast(means.device.type, enabled=False):
             features = means.to(weight.dtype)
             if self.source_length is not None:
-                features = features + self.source_length(lengths.clamp(max=weight.size(0)) - 1)
-            return F.linear(features, weight, self.linear.bias)
+                features = features + self.source_length(lengths.clamp(max=self.longest) - 1)
+            predicted = F.linear(features, weight, self.linear.bias)
+            if not self.regression:
+                return predicted
+            classes = torch.arange(1, self.longest + 1, device=weight.device)
+            return -(classes - predicted).square() / 2
 
 
 class Interlingua(nn.Module):

@@ -24,6 +24,7 @@ CORRELATED=3      # encoders of a correlation, at least
 # What a configuration says of the fine-tunings: options of `embeddings finetune`.
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
+CURVES=() # encoders that are measured after every tenth of their calibration, too (Figure 2)
 declare -A LAYER_OF RATE_OF PREFIX_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
@@ -100,6 +101,7 @@ check_recipe() {
   choose_variants
   set_valid_parallel
   ! has_stage finetune || for_each_finetuning check_files "${SYSTEM_IDS[0]}" "${SEED_LIST[0]}"
+  CPU=("${DEVICE[@]}") # what measures has no precision
   set_training_device
 }
 
@@ -148,6 +150,7 @@ calibrate() { # ENCODER
   set_layer "$1"
   set_prefix "$1"
   eval "options=(${CALIBRATION_OF[$1]})"
+  ! is_among "$1" "${CURVES[@]}" || options+=(--keep-checkpoints)
   run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" "${PREFIX[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
     --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$OUTPUT/calibrated/$1"
@@ -213,26 +216,51 @@ title_of() { # ENCODER VARIANT
 
 # --- sentence embeddings -------------------------------------------------------------------------------------------
 
-stage_retrieve() { [[ -z $TATOEBA$STS17 ]] || for_each_encoder measure_variants; }
+stage_retrieve() {
+  [[ -n $TATOEBA$STS17 ]] || return 0
+  for_each_encoder measure_variants
+  for_each_encoder measure_tenths
+}
 
 measure_variants() { # ENCODER
   local variant
   for variant in "${VARIANTS[@]}"; do measure_variant "$1" "$variant"; done
 }
 
+measure_tenths() { for_each_tenth "$1" measure_tenth; } # ENCODER
+
+# Call a command for every tenth of the calibration of an encoder of CURVES.
+for_each_tenth() { # ENCODER COMMAND...
+  local folder percent=0 folders
+  is_among "$1" "${CURVES[@]}" && is_among calibrated "${VARIANTS[@]}" || return 0
+  mapfile -t folders < <(compgen -G "$OUTPUT/calibrated/$1/encoder-[0-9]*" | sort -V)
+  [[ ${#folders[@]} -gt 0 ]] || folders=("$OUTPUT/calibrated/$1/encoder-UPDATE")
+  for folder in "${folders[@]}"; do
+    percent=$((percent + 10))
+    "${@:2}" "$1" "$percent" "$folder"
+  done
+}
+
+measure_tenth() { # ENCODER PERCENT MODEL
+  measure "$(measures_of "$1" "calibrated-$2")" --model "$3" --encoder-name "$(tenth_title "$@")" "${CPU[@]}"
+}
+
+tenth_title() { echo "$1, $2% of the calibration"; } # ENCODER PERCENT
+
 # A calibrated encoder ends with the layer that is read, and knows its prefix.
 measure_variant() { # ENCODER VARIANT
-  local folder language LAYER=() PREFIX=() ratings=() options
-  folder=$(measures_of "$@")
+  local LAYER=() PREFIX=()
   if [[ $2 != calibrated ]]; then
     set_layer "$1"
     set_prefix "$1"
   fi
-  options=(--model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")")
-  [[ $LAUNCHER != cpu ]] || options+=(--cpu)
-  [[ -z $TATOEBA ]] || retrieve "$folder/tatoeba" --tatoeba "$TATOEBA" "${options[@]}"
-  for language in "${STS_LANGUAGES[@]}"; do ratings+=("$STS17/STS.$language.tsv"); done
-  [[ -z $STS17 ]] || run python -m embeddings sts "${ratings[@]}" --dataset "STS 2017" "${options[@]}" --output "$folder/sts"
+  measure "$(measures_of "$@")" --model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")" "${CPU[@]}"
+}
+
+measure() { # FOLDER OPTION...
+  local ratings=("${STS_LANGUAGES[@]/%/.tsv}")
+  [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" --tatoeba "$TATOEBA" "${@:2}"
+  [[ -z $STS17 ]] || run python -m embeddings sts "${ratings[@]/#/$STS17/STS.}" --dataset "STS 2017" "${@:2}" --output "$1/sts"
 }
 
 measures_of() { # ENCODER VARIANT
@@ -336,10 +364,11 @@ finetuned_folder() { # ENCODER SEED FINETUNING
 
 stage_report() {
   local encoder variant retrieval=()
-  RESULTS=() TRANSFERS=() FROM_ENGLISH=() FROM_SOURCE=() CALIBRATED=() CALIBRATED_AS=()
+  RESULTS=() TRANSFERS=() FROM_ENGLISH=() FROM_SOURCE=() CALIBRATED=() CALIBRATED_AS=() TENTHS=() SHARES=()
   for encoder in "${SYSTEM_IDS[@]}"; do
     for variant in "${VARIANTS[@]}"; do add_measures "$encoder" "$variant"; done
   done
+  compare_tenths
   if [[ $DRY_RUN == yes || -d $OUTPUT/finetuned || ${#RESULTS[@]} == 0 ]]; then
     for_each_model add_finetuned
   else
@@ -361,6 +390,27 @@ transfer() { # NAME [RESULT... OPTION...]
   [[ -n $XNLI && $# -gt 1 && $2 != --* ]] || return 0
   run python -m eval probe transfer "${@:2}" --output "$OUTPUT/transfer/$1"
   TRANSFERS+=("$OUTPUT/transfer/$1/transfer.json")
+}
+
+add_tenth() { # ENCODER PERCENT MODEL
+  local files file
+  set_measures "$1" "calibrated-$2"
+  for file in "${files[@]}"; do
+    needs_result "$file" retrieve
+    RESULTS+=("$file")
+    [[ $file != */tatoeba/* ]] || TENTHS+=("$file")
+  done
+  SHARES+=("$(tenth_title "$@")"$'\t'"$2")
+}
+
+# Retrieval against the share of the calibration (Figure 2).
+compare_tenths() {
+  local encoder
+  for encoder in "${SYSTEM_IDS[@]}"; do for_each_tenth "$encoder" add_tenth; done
+  [[ ${#TENTHS[@]} -gt 0 ]] || return 0
+  [[ $DRY_RUN == yes ]] || printf '%s\n' "${SHARES[@]}" > "$OUTPUT/calibrated/shares.tsv"
+  run python -m eval probe data-size "${TENTHS[@]}" --sizes "$OUTPUT/calibrated/shares.tsv" --unit "% of the calibration" --output "$OUTPUT/along-calibration"
+  RESULTS+=("$OUTPUT/along-calibration/data-size.json")
 }
 
 add_measures() { # ENCODER VARIANT

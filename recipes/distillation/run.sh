@@ -268,7 +268,7 @@ stage_report() {
   add_compared
   for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
-  write_report --reference "$ROOT/recipes/$RECIPE/reference.csv"
+  write_report
 }
 
 experiment "$@"

@@ -97,8 +97,7 @@ stage_report() {
   RESULTS=() RETRIEVAL=()
   compare_trained
   for_each_layer add_untrained
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
-  note_report "$OUTPUT"
+  write_report --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
 }
 
 experiment "$@"

@@ -37,7 +37,8 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       mnmt+w2w, variable+w2w, t-enc, t-enc+w2w (free combination, 9.2);
                       with l10n and phrasebook each of mnmt, variable, t-enc, also +w2w, with @deshuffling or @enss
                       (initialized from linguistic pre-training);
-                      candidates, ordinal, source-length, jitter, repaired (repairs of the length predictor, see README.md);
+                      regression (of lengths: 7.2.1, footnote 3), candidates, ordinal, source-length, jitter, repaired (repairs of the
+                      length predictor, see README.md);
                       or 'all' (default: $(list_systems))
   --spacy-model NAME  English spaCy pipeline, or its folder, that parses the text of @enss
 $(help_of search experiment comet training force plan all)

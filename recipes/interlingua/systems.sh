@@ -25,6 +25,9 @@ system fixed-universal '' "Len-fix. Uni. Intl." "${FIXED[@]}" --interlingua fixe
 system fixed-specific '' "Len-fix. LS. Intl." "${FIXED[@]}" --interlingua fixed-language-specific
 system variable '' "Len-vari. Intl." "${VARIABLE[@]}"
 
+# The length as a number, not as a class (7.2.1, footnote 3).
+variant regression '' "Len-vari. Intl. regression" "${VARIABLE[@]}" --length-predictor-regression
+
 # Repairs of the length predictor.
 variant candidates variable "Len-vari. Intl. candidates"
 evaluated candidates "${CANDIDATES[@]}"

@@ -137,9 +137,7 @@ stage_report() {
     compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
-  run python -m eval report "${RESULTS[@]}" --output "$OUTPUT/report" --title "$TITLE: $NAME" --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION" \
-    --reference "$ROOT/recipes/distillation/reference.csv"
-  note_report "$OUTPUT"
+  write_report --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
 }
 
 # P@1 against the pairs of sentences that systems of one pair of languages were trained on (Figure 1), before short ones are left

@@ -13,6 +13,9 @@ ALL_STAGES="prepare train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS TRANSLATION_MODEL)
 CASE=$HERE/case.en      # the two sentences of 2.4.8
 FURTHER_RESULTS=(case/neighbours.json)
+MLDOC='' AMAZON='' REVIEWS='' PARACRAWL=''
+MLDOC_LANGUAGES=en,de,es,fr,it,ja,ru,zh AMAZON_LANGUAGES=en,de,fr,ja REVIEW_LANGUAGES=en,de,es,fr,ja,zh # Tables 2.11 to 2.13
+PARACRAWL_LANGUAGES=(bg cs da de el es et fi fr hr hu it lt lv nl pl pt ro sk sl sv) # Table 2.10
 
 # What 2.3.3 has for all systems; a configuration changes it.
 WARMUP_UPDATES=10000
@@ -38,6 +41,10 @@ complete is skipped, what was killed continues. README.md beside this file has t
   --systems LIST      of ems, margin-vanilla, no-xtr, no-contrast, no-mlp, no-language, shared-embedding, margin-scaled,
                       margin-joint, decoder, ugt, translation, or 'all' (default: $(list_systems))
 $(help_of test_sets united_nations compared)
+  --mldoc DIR         MLDoc: classification of news, taught in each language and tested in all (Tables 2.11, 2.14)
+  --amazon DIR        Amazon reviews, version 1: cls-acl10-unprocessed (Table 2.12)
+  --reviews DIR       Amazon reviews, version 2: dataset_LANG_train.json, ... (Table 2.13)
+  --paracrawl DIR     200,000 lines of ParaCrawl of each pair, LANG-en.LANG and LANG-en.en: retrieval of the first 2,000 (Table 2.10)
 $(help_of search experiment training force plan all)
 
 Example: bash recipes/sentence_embedding/run.sh --config l10n --data-root l10n --tatoeba tatoeba/v1 --systems ems,no-xtr
@@ -45,8 +52,12 @@ END
 }
 
 check_recipe() {
+  local language
   check_test_sets
   check_compared
+  check_folders MLDOC AMAZON REVIEWS PARACRAWL
+  TASK_RESULTS=(${MLDOC:+mldoc/classification.json} ${AMAZON:+amazon-{books,dvd,music}/classification.json} ${REVIEWS:+reviews/classification.json})
+  [[ -z $PARACRAWL ]] || for language in "${PARACRAWL_LANGUAGES[@]}"; do TASK_RESULTS+=("paracrawl-$language/sentence-retrieval.json"); done
 }
 
 stage_prepare() {
@@ -83,6 +94,21 @@ evaluate_with_case() { # SYSTEM SEED
   run python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${ENCODER_OPTIONS[@]}" --output "$(retrieval_folder "$@")/case"
 }
 
+further_tests() { # FOLDER ENCODER_OPTION...
+  local category language classify=(python -m embeddings classify)
+  [[ -z $MLDOC ]] || run "${classify[@]}" "$MLDOC" --layout mldoc --languages "$MLDOC_LANGUAGES" "${@:2}" --output "$1/mldoc"
+  [[ -z $AMAZON ]] || for category in books dvd music; do
+    run "${classify[@]}" "$AMAZON" --layout cls --category "$category" --dataset "Amazon reviews" --languages "$AMAZON_LANGUAGES" "${@:2}" \
+      --output "$1/amazon-$category"
+  done
+  [[ -z $REVIEWS ]] || run "${classify[@]}" "$REVIEWS" --layout marc --dataset "Amazon reviews, version 2" --languages "$REVIEW_LANGUAGES" "${@:2}" \
+    --output "$1/reviews"
+  [[ -z $PARACRAWL ]] || for language in "${PARACRAWL_LANGUAGES[@]}"; do
+    run python -m embeddings retrieve --parallel "$PARACRAWL/$language-en.$language" "$PARACRAWL/$language-en.en" --queries 2000 \
+      --dataset "ParaCrawl $language" "${@:2}" --output "$1/paracrawl-$language"
+  done
+}
+
 stage_report() {
   RESULTS=() RETRIEVAL=() LOGS=()
   for_each_model add_evaluated
@@ -91,7 +117,7 @@ stage_report() {
   RESULTS+=("$OUTPUT/speed/training-speed.json")
   add_compared
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
-  write_report --reference "$ROOT/recipes/distillation/reference.csv"
+  write_report
 }
 
 add_log() { LOGS+=("$1=$OUTPUT/models/$(model_name "$@")/train.log"); } # SYSTEM SEED

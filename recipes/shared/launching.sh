@@ -64,7 +64,8 @@ use_environment() {
     PATH=$ROOT/.venv/bin:$PATH
   fi
   # Our packages come first, and python -m does not run what lies in the current folder in their place.
-  export PYTHONPATH=$ROOT PYTHONSAFEPATH=1
+  # Threads that wait sleep: spinning ones take the core of those that they wait for where a core is shared.
+  export PYTHONPATH=$ROOT PYTHONSAFEPATH=1 OMP_WAIT_POLICY=passive
 }
 
 check_launcher() {

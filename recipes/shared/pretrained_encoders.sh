@@ -47,9 +47,11 @@ for_each_layer() { # COMMAND...
   for line in "${MEASURED[@]}"; do "$@" "${line#* }" "${line%% *}"; done
 }
 
-# The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum.
+# The vector of a sentence is the mean of a layer's states; cosine does not tell it from their sum. A folder of
+# sentence-transformers is read as one of transformers.
 untrained() { # FOLDER LAYER
-  retrieve_everywhere "$(untrained_folder "$@")" --model "$1" --layer "$2" --encoder-name "${1##*/} layer $2" "${DEVICE[@]}"
+  retrieve_everywhere "$(untrained_folder "$@")" --model "$1" --encoder transformers --layer "$2" \
+    --encoder-name "${1##*/} layer $2" "${DEVICE[@]}"
 }
 
 untrained_folder() { echo "$OUTPUT/untrained/${1##*/}-layer-$2"; } # FOLDER LAYER

@@ -13,17 +13,21 @@ SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and sho
 DIRECTION=''            # from English or to it, where all pairs have it: what is tested and shown; both without
 SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
-FURTHER_RESULTS=()      # of the encoders of a recipe, besides those of its test sets
+TASK_RESULTS=()         # of all encoders, besides those of the test sets here
+FURTHER_RESULTS=()      # of the encoders that a recipe trains
 
-# English and another language, as file names have them.
-pair_of() { # LANGUAGE
-  if [[ $1 < en ]]; then echo "$1-en"; else echo "en-$1"; fi
+# Fill PAIR: English and another language, as file names have them.
+set_pair() { # LANGUAGE
+  if [[ $1 < en ]]; then PAIR=$1-en; else PAIR=en-$1; fi
 }
 
 # All pairs with English, separated by commas.
 pairs_with_english() { # LANGUAGE...
   local language pairs=()
-  for language in "$@"; do [[ $language == en ]] || pairs+=("$(pair_of "$language")"); done
+  for language in "$@"; do
+    set_pair "$language"
+    [[ $language == en ]] || pairs+=("$PAIR")
+  done
   joined "${pairs[@]}"
 }
 
@@ -97,9 +101,13 @@ evaluate() { # SYSTEM SEED
 
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part language files=() un=()
-  for language in "${MULTIWAY[@]}"; do files+=("$DATA/text/test.$(pair_of "$language").$language"); done
-  [[ ${#MULTIWAY[@]} == 0 ]] || # and once the English side
-    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$(pair_of "${MULTIWAY[0]}").en" --dataset "$NAME, multi-parallel"
+  for language in "${MULTIWAY[@]}"; do
+    set_pair "$language"
+    files+=("$DATA/text/test.$PAIR.$language")
+  done
+  [[ ${#MULTIWAY[@]} == 0 ]] || set_pair "${MULTIWAY[0]}" # and once the English side
+  [[ ${#MULTIWAY[@]} == 0 ]] ||
+    retrieve "$1/multiway" "${@:2}" "${SMALLER_OPTIONS[@]}" --parallel "${files[@]}" "$DATA/text/test.$PAIR.en" --dataset "$NAME, multi-parallel"
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" "${@:2}" "${SMALLER_OPTIONS[@]}" --tatoeba "$TATOEBA"
   [[ -z $FLORES ]] || retrieve "$1/flores" "${@:2}" --flores "$FLORES"
   [[ -z $NEW_TATOEBA ]] || for part in english others; do
@@ -113,7 +121,10 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   fi
   [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
   [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
+  further_tests "$@"
 }
+
+further_tests() { :; } # FOLDER ENCODER_OPTION..., of a recipe that has more; their results are TASK_RESULTS
 
 retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
@@ -150,7 +161,7 @@ set_result_files() {
   RESULT_FILES=(
     ${MULTIWAY:+multiway/sentence-retrieval.json} ${TATOEBA:+tatoeba/sentence-retrieval.json} ${FLORES:+flores/sentence-retrieval.json}
     ${UNITED_NATIONS:+un/sentence-retrieval.json} ${NEW_TATOEBA:+new-tatoeba-english/sentence-retrieval.json new-tatoeba-others/sentence-retrieval.json}
-    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${FURTHER_RESULTS[@]}"
+    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${TASK_RESULTS[@]}" "${FURTHER_RESULTS[@]}"
   )
 }
 
@@ -184,6 +195,6 @@ compare_retrieval() { # NAME OPTION...
 
 # shellcheck disable=SC2120 # options are those of the recipe that has some
 write_report() { # OPTION...
-  run python -m eval report "${RESULTS[@]}" "$@" --output "$OUTPUT/report" --title "$TITLE: $NAME"
+  run python -m eval report "${RESULTS[@]}" "$@" --reference "$HERE/reference.csv" --output "$OUTPUT/report" --title "$TITLE: $NAME"
   note_report "$OUTPUT"
 }

@@ -54,7 +54,7 @@ has_what_is_read() { # SYSTEM SEED
   for folder in "${FOLDERS[@]}"; do [[ -e $folder/$file ]] || return 1; done
 }
 
-score() { run python -m eval score "${FOLDERS[@]}" "${SCORE_OPTIONS[@]}" "${COMET_OPTIONS[@]}"; }
+score() { run python -m eval score "${FOLDERS[@]}" "${SCORE_OPTIONS[@]}" "${COMET_OPTIONS[@]}" "$@"; } # OPTION...
 
 # Add those results of probes that there are.
 add_probe_files() { # FILE...
@@ -64,7 +64,7 @@ add_probe_files() { # FILE...
 
 # What the trainings took, the comparison of every two systems that differ on one axis and of COMPARISONS, and the report.
 report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
-  local logs=() pairs=() comparison=()
+  local logs=() pairs=() comparison=() reference=()
   set_logs "${@:4}"
   if [[ ${#logs[@]} -gt 0 ]]; then
     run python -m eval probe cost "${logs[@]}" --dataset "$NAME" --reference "$ROOT/recipes/zero_shot/reference.csv" --output "$1/cost"
@@ -75,7 +75,8 @@ report() { # OUTPUT TITLE NUMBER_OF_SYSTEMS FOLDER...
     run python -m eval compare "${@:4}" "${METRICS[@]}" "${pairs[@]}" --output "$1/comparison.json"
     comparison=("$1/comparison.json")
   fi
-  run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" --output "$1/report" --title "$2"
+  [[ ! -f $HERE/reference.csv ]] || reference=(--reference "$HERE/reference.csv")
+  run python -m eval report "${@:4}" "${comparison[@]}" "${PROBE_RESULTS[@]}" "${reference[@]}" --output "$1/report" --title "$2"
   note_report "$1"
 }
 

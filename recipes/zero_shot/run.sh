@@ -19,6 +19,7 @@ PROBE_LAYERS=all
 PROBE_LINES=
 KEEP_STATES=no
 CURVE_LINES= # lines of each set whose states the learning curves have, where a configuration keeps checkpoints
+IDENTIFIER='' IDENTIFIER_OPTIONS=()
 DECODING=plain DECODING_LIST=(plain)
 COMPARISONS=(1:0 2:0 3:0 5:0 6:0 7:0 8:0 2:1-simple) # differ on two axes: the pivot and what system 4 is not, placement and affinity
 COMPARISONS+=(1:1-warmup 1:1-rate 1:1-long 2:2-warmup 2:2-rate 2:2-long) # differ on none: in the schedule
@@ -40,6 +41,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
                       in encoder layers); or 'all' (default: $(list_systems))
   --decoding LIST     how each model translates, each a system of the tables: plain, source-contrast,
                       language-contrast, contrast (both), rescored (default: $DECODING)
+  --identifier FILE   fastText model that identifies languages for off-target rates (default: lid.176)
 $(help_of search experiment comet training force plan)
   --probes LIST       some of ${ALL_PROBES// /,} (default: all)
   --curve-llr WHICH   checkpoints of the learning curves with layer-wise language recognition, whose classifiers learn
@@ -64,6 +66,7 @@ check_recipe() {
   # shellcheck disable=SC2086  # a list of words
   for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $ALL_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
+  [[ -z $IDENTIFIER ]] || IDENTIFIER_OPTIONS=(--identifier "$IDENTIFIER")
   one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
 
@@ -113,7 +116,7 @@ add_folder() { # SYSTEM SEED
   for decoding in "${DECODING_LIST[@]}"; do FOLDERS+=("$(translations_of "$decoding" "$@")"); done
 }
 
-stage_score() { score; }
+stage_score() { score "${IDENTIFIER_OPTIONS[@]}"; }
 
 # Every checkpoint that is kept, on the validation set, with greedy search.
 stage_curves() {
@@ -157,7 +160,7 @@ measure_checkpoint() { # FOLDER RESULTS_OF_RECOGNITION OPTION_OF_TRANSLATE...
 
 stage_probe() {
   for_each_model_at_once probe
-  run python -m eval probe off-target "${FOLDERS[@]}" --output "$OUTPUT/probes"
+  run python -m eval probe off-target "${FOLDERS[@]}" "${IDENTIFIER_OPTIONS[@]}" --output "$OUTPUT/probes"
 }
 
 probe() { # SYSTEM SEED

@@ -4,21 +4,34 @@ import signal
 import subprocess
 import sys
 import types
+from dataclasses import dataclass
 
 import pytest
 
 from command_line import dispatch
 from command_line.errors import InputError, at, check_file
+from command_line.option_classes import option
 
 STEPS = {"count": ("step_under_test", "count something")}
 
 
+@dataclass(frozen=True)
+class Size:
+    """The options of the step."""
+
+    size: int = option("how many", 3)
+
+
 @pytest.fixture
 def step(monkeypatch):
-    """A registered step whose `main` the test sets."""
+    """A registered step; the test sets what it `does`."""
     module = types.ModuleType("step_under_test", "Count.\n\nSecond paragraph.")
-    module.add_arguments = lambda parser: parser.add_argument("--size", type=int, default=3, help="how many")
-    module.main = lambda args: None
+    module.does = lambda options: None
+
+    def main(options: Size) -> None:
+        module.does(options)
+
+    module.main = main
     monkeypatch.setitem(sys.modules, "step_under_test", module)
     return module
 
@@ -44,7 +57,7 @@ def test_unknown_step(capsys):
 
 def test_a_step_gets_its_arguments(step):
     seen = []
-    step.main = lambda args: seen.append(args.size)
+    step.does = lambda args: seen.append(args.size)
     assert run("count", "--size", "5") == 0
     assert seen == [5]
 
@@ -61,7 +74,7 @@ def test_streams_are_utf8_whatever_the_locale(step, monkeypatch, encoding):
         print(sys.stdin.readline(), "日本", end="", flush=True)
         raise InputError("é")
 
-    step.main = main
+    step.does = main
     assert run("count") == 2
     assert sys.stdout.buffer.getvalue() == "Łódź\n 日本".encode()
     assert sys.stderr.buffer.getvalue() == "error: é\n".encode()
@@ -79,7 +92,7 @@ def group(step, monkeypatch):
 
 def test_a_step_of_steps_hands_the_arguments_on(step, group):
     seen = []
-    step.main = lambda args: seen.append(args.size)
+    step.does = lambda args: seen.append(args.size)
     assert dispatch.run("tool", "", group, ["group", "count", "--size", "5"]) == 0
     assert seen == [5]
 
@@ -107,7 +120,7 @@ def test_bad_input_is_one_line_and_status_2(step, capsys):
     def main(args):
         raise InputError("a.txt:3: found x, expected y")
 
-    step.main = main
+    step.does = main
     assert run("count") == 2
     assert capsys.readouterr().err == "error: a.txt:3: found x, expected y\n"
     with pytest.raises(InputError):
@@ -116,14 +129,19 @@ def test_bad_input_is_one_line_and_status_2(step, capsys):
 
 SPEAKS_FOR_EVER = """
 import sys, types
+from dataclasses import dataclass
 from command_line import dispatch
+from command_line.option_classes import positional
 
-def main(args):
+@dataclass
+class Options:
+    stream: str = positional("which one")
+
+def main(options: Options):
     while True:
-        print("one more line", file=getattr(sys, args.stream))
+        print("one more line", file=getattr(sys, options.stream))
 
 step = types.ModuleType("step", "Speak.")
-step.add_arguments = lambda parser: parser.add_argument("stream")
 step.main = main
 sys.exit(dispatch.run_step("step", step, sys.argv[1:]))
 """
@@ -141,7 +159,7 @@ def test_a_step_whose_reader_stops_says_nothing_and_has_not_succeeded(stream):
 
 
 def test_ctrl_c_is_one_line_and_status_130(step, capsys):
-    step.main = lambda args: os.kill(os.getpid(), signal.SIGINT)
+    step.does = lambda args: os.kill(os.getpid(), signal.SIGINT)
     assert run("count") == 130
     assert capsys.readouterr().err == "interrupted; run the same command again to continue\n"
 
@@ -150,7 +168,7 @@ def test_other_exceptions_are_not_hidden(step):
     def main(args):
         raise ZeroDivisionError
 
-    step.main = main
+    step.does = main
     with pytest.raises(ZeroDivisionError):
         run("count")
 
@@ -175,7 +193,7 @@ def test_a_package_of_an_extra_that_is_not_installed(step, monkeypatch, capsys):
     def main(args):
         import faiss  # noqa: F401
 
-    step.main = main
+    step.does = main
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert run("count") == 2
     assert capsys.readouterr().err == "error: faiss is not installed: pip install '.[embed]'\n"
@@ -185,6 +203,6 @@ def test_a_module_of_ours_that_is_missing_is_a_fault_of_the_program(step):
     def main(args):
         import command_line.nothing_of_this_name  # noqa: F401
 
-    step.main = main
+    step.does = main
     with pytest.raises(ModuleNotFoundError):
         run("count")

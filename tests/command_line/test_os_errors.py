@@ -6,16 +6,25 @@ import os
 import resource
 import subprocess
 import sys
-import types
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 import pytest
 
 from command_line import dispatch
+from command_line.option_classes import option
 from command_line.os_errors import explain
 from command_line.outputs import reserve, write_text
 from data_prep.duplicates import duplicate_flags, key
+from tests.command_line.steps import step_of
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the errors of the system are expected."""
+
+    output: str | None = option("folder")
 
 
 @pytest.fixture
@@ -23,9 +32,7 @@ def refused(capsys):
     """Run a function as a step; its one line without "error: "."""
 
     def run(main, *words) -> str:
-        step = types.SimpleNamespace(__doc__="", main=main)
-        step.add_arguments = lambda parser: parser.add_argument("--output")
-        assert dispatch.run_step("tool", step, words) == 2
+        assert dispatch.run_step("tool", step_of(main, Output), words) == 2
         gc.collect()  # what is left open would complain now
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: ")
@@ -119,17 +126,13 @@ def test_memory(refused):
 def test_faults_of_the_program_keep_their_traceback():
     assert explain(OSError(errno.EBADF, "bad")) is None
     assert explain(OSError("something")) is None
-    step = types.SimpleNamespace(__doc__="", add_arguments=lambda parser: None)
-    step.main = lambda args: os.close(-1)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        dispatch.run_step("tool", step, [])
+        dispatch.run_step("tool", step_of(lambda options: os.close(-1)), [])
 
 
 def test_debug_shows_the_traceback_of_an_os_error():
-    step = types.SimpleNamespace(__doc__="", add_arguments=lambda parser: None)
-    step.main = lambda args: Path("/no/such").read_text()
     with pytest.raises(FileNotFoundError):
-        dispatch.run_step("tool", step, ["--debug"])
+        dispatch.run_step("tool", step_of(lambda options: Path("/no/such").read_text()), ["--debug"])
 
 
 @pytest.fixture
@@ -184,22 +187,25 @@ def test_a_nearly_full_disk_does_not_kill_the_process(tmp_path):
 
 SAVES = """
 import resource, signal, sys, types
+from dataclasses import dataclass
 import torch
 from safetensors.torch import save_file
 from command_line import dispatch
+from command_line.option_classes import option, positional
 
-def main(args):
+@dataclass
+class Options:
+    library: str = positional("that writes")
+    size: str = positional("bytes for which there is room")
+    output: str = option("folder", required=True)
+
+def main(options: Options):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(args.size), int(args.size)))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(options.size), int(options.size)))
     weights = {"weights": torch.zeros(50_000)}
-    (torch.save if args.library == "torch" else save_file)(weights, f"{args.output}/{args.library}")
+    (torch.save if options.library == "torch" else save_file)(weights, f"{options.output}/{options.library}")
 
 step = types.SimpleNamespace(__doc__="", main=main)
-def add_arguments(parser):
-    parser.add_argument("library")
-    parser.add_argument("size")
-    parser.add_argument("--output")
-step.add_arguments = add_arguments
 sys.exit(dispatch.run_step("tool", step, sys.argv[1:]))
 """
 

@@ -3,32 +3,37 @@
 import os
 import subprocess
 import sys
-import types
 
 import pytest
 
 from command_line import dispatch
 from command_line.errors import InputError
 from command_line.streams import visible
+from tests.command_line.steps import step_of
 
 NAME = "a\x1b[2J\x07\x7f\x9b1m\x00b"
 SHOWN = "a\\x1b[2J\\x07\\x7f\\x9b1m\\x00b"
 STEP = """
 import sys, types
+from dataclasses import dataclass
 from command_line import dispatch
+from command_line.option_classes import positional
 from command_line.progress import progress
 
-def main(args):
+@dataclass
+class Options:
+    file: str = positional("to write")
+
+def main(options: Options):
     for _ in progress(range(3), 3, "work", "line"):
         pass
-    with open(args.file, "w") as stream:
+    with open(options.file, "w") as stream:
         print("warning: of a kind", file=sys.stderr)
         stream.write("content")
         assert stream.fileno() > 2
     print("done")
 
 step = types.ModuleType("step", "Write.")
-step.add_arguments = lambda parser: parser.add_argument("file")
 step.main = main
 sys.modules["step"] = step
 sys.exit(dispatch.run("tool", "Tools.", {"write": ("step", "write")}))
@@ -63,7 +68,7 @@ def test_no_terminal_executes_what_a_command_prints(capsys):
         print(f"warning: {NAME}", file=sys.stderr)
         raise InputError(f"{NAME}: wrong")
 
-    step = types.SimpleNamespace(__doc__="", add_arguments=lambda parser: None, main=main)
+    step = step_of(main)
     streams = sys.stdout, sys.stderr
     assert dispatch.run_step("tool", step, []) == 2
     said = capsys.readouterr()

@@ -3,6 +3,7 @@
 import json
 from collections import namedtuple
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -76,9 +77,20 @@ def draws():
 
 @pytest.fixture(autouse=True)
 def undrawn_figures(request, monkeypatch):
-    """Figures are made, but their files are empty: drawing is three quarters of the time of a report."""
+    """Figures have no ink, and their files are empty: matplotlib takes most of the time of a report."""
     if "draws" not in request.fixturenames:
-        monkeypatch.setattr("eval.reporting.plots.image_files", lambda figure: {"png": b"", "svg": b"", "pdf": b""})
+        monkeypatch.setattr("eval.reporting.plots._canvas", canvas)
+        monkeypatch.setattr("eval.reporting.plots._legend", lambda *parts: None)
+        monkeypatch.setattr(
+            "eval.reporting.plots.image_files", lambda figure: {"png": b"", "svg": b"", "pdf": b""}
+        )
+
+
+def canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared: bool = True):
+    panels = [MagicMock() for _ in range(rows * columns)]
+    for panel in panels:
+        panel.get_legend_handles_labels.return_value = ([], [])
+    return MagicMock(), panels
 
 
 @pytest.fixture

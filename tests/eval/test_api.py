@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from command_line.errors import InputError
-from eval.api import load_model, probe, read_rows
+from eval.api import load_model, probe, read_rows, write_store
 from eval.probes.store import StateStore
 from tests.eval.conftest import TEXTS, write_lines
 from tests.eval.translation.packages import package, write_checkpoint, write_data
@@ -45,6 +45,36 @@ def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, command, capsys):
         "de-en", "de-fr", "en-de", "en-fr", "fr-de", "fr-en",
     }  # fmt: skip
     assert names["model"].states(["Danke."], "de", "fr")[0].encoder_tokens[0] == "deu_Latn"
+    assert names["part"].pieces[-1] == "</s>" and len(names["part"]) == 3 * len(TEXTS["de"])
+    assert set(names["own"][names["own"].measure == "accuracy"].layer) == {"L0", "L1", "output"}
+    parity = names["recognized"]
+    assert set(parity[parity.measure == "class_accuracy"].direction) == {"even", "odd"}
+    assert list(Path("probes/own").glob("*.svg"))
+
+
+def test_a_checkpoint_is_read_with_its_data(tmp_path):
+    (tmp_path / "example").mkdir()
+    packaged = load_model(write_system(tmp_path))
+    alone = load_model(tmp_path / "model.pt", data=tmp_path / "data")
+    states = [model.states(["w1 w2"], "de", "fr")[0].encoder["L1"] for model in (packaged, alone)]
+    np.testing.assert_array_equal(*states)
+
+
+def test_states_of_lines_in_a_store_are_theirs(tmp_path):
+    (tmp_path / "example").mkdir()
+    model = load_model(write_system(tmp_path))
+    lines = model.states(["w1 w2 w3", "w4"], "de", "fr")
+    store = write_store(
+        tmp_path / "s", {"test": lines}, "A", "toy", tags=model.names(model.tags), end="</s>", dtype="float32"
+    )
+    for side in ("encoder", "decoder"):
+        part = getattr(store, side)("test", "de-fr")
+        assert part.pieces == [piece for line in lines for piece in getattr(line, f"{side}_tokens")]
+        assert part.is_tag.any() and part.is_end.sum() == 2
+        for layer in part.layers:
+            np.testing.assert_array_equal(
+                part.states(layer), np.concatenate([getattr(line, side)[layer] for line in lines])
+            )
 
 
 @pytest.mark.parametrize("forced", ["output", "reference"])

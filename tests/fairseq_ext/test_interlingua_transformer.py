@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from command_line.errors import InputError
+from fairseq_ext.losses.length_prediction import length_loss
 from fairseq_ext.models.interlingua_options import centric_language
 from fairseq_ext.models.interlingua_transformer import InterlinguaTransformerModel
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerModel
@@ -235,6 +236,17 @@ def test_source_length_is_a_feature_of_the_predictor(task, sample):
     for row, index in enumerate((6, 19)):
         expected = predictor.linear(predictor.source_length.weight[index])
         torch.testing.assert_close(logits[row], expected)
+
+
+def test_regression_of_lengths_is_by_the_squared_error(task, sample):
+    predictor = build(task=task, length_predictor_regression=True).double().encoder.lengths.predictor
+    means, own = torch.zeros(2, 32).double(), torch.tensor([7, 9])
+    predictor.linear.bias.data.fill_(8.4)
+    predictor.linear.weight.data.zero_()
+    logits = predictor(means, own)
+    assert logits.shape == (2, 20) and logits.argmax(dim=1).tolist() == [7, 7]  # length 8
+    length_loss(logits, torch.tensor([11, 0])).sum().backward()
+    torch.testing.assert_close(predictor.linear.bias.grad, torch.tensor([8.4 - 11]).double())
 
 
 def test_candidates_are_the_most_probable_lengths(task, sample):

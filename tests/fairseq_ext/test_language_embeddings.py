@@ -9,7 +9,7 @@ from fairseq.models.transformer import TransformerConfig, TransformerModelBase, 
 
 import fairseq_ext  # noqa: F401 (registers)
 from command_line.errors import InputError
-from eval.probes.forward_states import forced_states
+from eval.probes.hidden_states import forced_states
 from tests.fairseq_ext.folders import write_toy_folder
 from tests.fairseq_ext.models import SIZES, ToyTask
 from tests.fairseq_ext.test_multilingual_nmt import make_task

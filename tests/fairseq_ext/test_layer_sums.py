@@ -24,6 +24,7 @@ from tests.fairseq_ext.test_sentence_embedding import (
     validate,
     whole_part,
 )
+from tests.fairseq_ext.test_teachers import write_modules
 from tests.our_commands import run_command
 
 SIZES = {"encoder_embed_dim": 24, "encoder_attention_heads": 2, "norm_placement": "pre"}
@@ -152,11 +153,13 @@ def test_unpaired_training_on_monolingual_texts(world, tmp_path):
     assert "train.de.frozen.layers" not in {path.name for path in files_read(folder, {})}
 
 
-def test_sums_are_those_of_the_library(tmp_path):
-    """Of a folder of transformers, sentence by sentence in a loop."""
+@pytest.mark.parametrize("kind", ["transformers", "sentence-transformers"])
+def test_sums_are_those_of_the_library(tmp_path, kind):
+    """Of a folder, sentence by sentence in a loop; of sentence-transformers, below what pools its states."""
     import transformers
 
-    folder = write_model(tmp_path / "model", "xlmr")
+    write = write_model if kind == "transformers" else write_modules
+    folder = write(tmp_path / "model", "xlmr")
     data = write_data(tmp_path, folder, "--only-used")
     assert store(data, folder, "--split", "train,valid") == 0
     sums = LayerSums(layer_sums_path(data / "train.de-en.en", "frozen"))

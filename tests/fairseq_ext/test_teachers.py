@@ -162,7 +162,7 @@ def test_of_a_checkpoint_lines_without_words_have_zeros(folder):
     assert not empty.any() and other.any()
 
 
-def write_modules(folder: Path, tokenizer: str, pooling: str, longest: int = 38, **prompts) -> Path:
+def write_modules(folder: Path, tokenizer: str, pooling: str = "mean", longest: int = 38, **prompts) -> Path:
     """A folder of sentence-transformers, as LaBSE's: a pooling, a dense layer with tanh, length 1.
 
     Args:

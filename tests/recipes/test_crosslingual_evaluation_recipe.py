@@ -5,6 +5,7 @@ Manual of 4.1.
 import itertools
 import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -138,7 +139,7 @@ def test_question_answering_is_that_of_a_2_and_chosen_by_retrieval():
 
 
 def test_three_variants_of_every_encoder_are_measured_by_their_layers():
-    found = [parse_command(words) for words in commands("retrieve")]
+    found = [parse_command(words) for words in commands("retrieve")][:24]
     of_tatoeba, of_sts = found[::2], found[1::2]
     expected = list(itertools.product(LAYERS, VARIANTS))
     for measured in (of_tatoeba, of_sts):
@@ -157,6 +158,20 @@ def test_three_variants_of_every_encoder_are_measured_by_their_layers():
         [f"sts17/STS.{one}.tsv" for one in ("ar", "en", "es")]
     ]
     assert len({args.output for args in found}) == 24
+
+
+def test_two_encoders_are_measured_along_their_calibration(tmp_path):
+    """Figure 2: after every tenth, in the order of the updates."""
+    calibrated = {Path(str(args.model)).name: args for args in parsed("calibrate", "calibrate")}
+    assert {name for name, args in calibrated.items() if args.keep_checkpoints} == {"mbert", "LaBSE"}
+    for update in (9, 18, 100):
+        (tmp_path / f"out/calibrated/mbert/encoder-{update}").mkdir(parents=True)
+    given = arguments("--systems", "mbert", "--stages", "retrieve")
+    found = [parse_command(words) for words in dry_run(RECIPE, *given, cwd=tmp_path)][6::2]
+    assert [(args.encoder_name, Path(args.model).name) for args in found] == [
+        (f"mbert, {10 * (place + 1)}% of the calibration", f"encoder-{update}")
+        for place, update in enumerate((9, 18, 100))
+    ]
 
 
 def test_xnli_is_learned_in_english_in_all_languages_and_in_urdu():
@@ -238,7 +253,7 @@ def test_the_prefix_of_an_encoder_is_in_one_place(own):
     calibrate, *measured = map(parse_command, dry_run(RECIPE, *given))
     assert (calibrate.prefix, calibrate.sts_epochs) == ("query: ", 3)
     assert [args.prefix for args in measured] == 4 * ["query: "] + 2 * [None]
-    assert [parse_command(words).prefix for words in commands("retrieve", encoders="labse=m")] == 6 * [None]
+    assert [parse_command(words).prefix for words in commands("retrieve", encoders="labse=m")] == 8 * [None]
 
 
 def test_a_layer_of_a_folder_of_sentence_transformers_is_refused_before_anything_runs(tmp_path):
@@ -287,8 +302,8 @@ def test_what_follows_is_for_the_fine_tunings_of_tasks_alone():
 
 
 def test_the_report_has_all_results_and_compares_transfer_with_calibrated_retrieval():
-    *transfers, report = [parse_command(words) for words in commands("report", "--seeds", "1,2")]
-    english, urdu = transfers
+    along, english, urdu, report = map(parse_command, commands("report", "--seeds", "1,2"))
+    assert len(along.retrieval) == 2  # of mbert and labse
     folders = [f"out/finetuned/{name}-seed{seed}" for name in LAYERS for seed in (1, 2)]
     assert [str(path) for path in english.results] == [
         f"{folder}/{kind}/finetuning.json" for folder in folders for kind in ("xnli-en", "xnli-all")
@@ -303,12 +318,13 @@ def test_the_report_has_all_results_and_compares_transfer_with_calibrated_retrie
     assert not urdu.retrieval
     kinds = Counter(path.name for path in report.results)
     assert kinds == {
-        "finetuning.json": 8 * 7, "sentence-retrieval.json": 4 * 3, "sts.json": 4 * 3, "transfer.json": 2,
+        "finetuning.json": 8 * 7, "sentence-retrieval.json": 4 * 3 + 2, "sts.json": 4 * 3 + 2,
+        "transfer.json": 2, "data-size.json": 1,
     }  # fmt: skip
 
 
 def test_two_encoders_are_not_correlated():
-    english, *_ = [parse_command(words) for words in commands("report", "--systems", "mbert,labse")]
+    _, english, *_ = [parse_command(words) for words in commands("report", "--systems", "mbert,labse")]
     assert not english.retrieval and not english.retrieved_as
 
 

@@ -136,6 +136,7 @@ def test_bags_of_embeddings_of_every_fourth_layer_are_the_baseline():
     assert [args.layer for args in found] == ["0", "4", "8", "12", "16", "20", "24", "average"]
     for args in found:
         assert (args.similarity, args.normalize, args.groups.name) == (["cosine"], None, "dual_pivot.toml")
+        assert args.encoder == "transformers"  # also of a folder of sentence-transformers
 
 
 @pytest.mark.parametrize("config", CONFIGS)

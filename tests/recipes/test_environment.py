@@ -109,6 +109,7 @@ def test_commands_see_where_they_run_and_none_of_the_rest(tmp_path):
     seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines() if "=" in line)
     assert {name: seen.get(name) for name in where} == where
     assert (seen["LC_ALL"], seen["PYTHONPATH"]) == ("C.UTF-8", str(ROOT))
+    assert seen["OMP_WAIT_POLICY"] == "passive"  # threads that spin stop others on a core that is shared
     assert not (set(TOOLS) - {"LC_ALL", "PYTHONPATH", "SHELLOPTS"}) & set(seen)
     of_users = {name: value for name, value in seen.items() if not name.startswith("SLURM_")}
     assert not [

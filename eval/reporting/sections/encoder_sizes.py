@@ -73,10 +73,12 @@ class Benchmarks:
 
     @classmethod
     def published(cls, reference: Path | None) -> "Benchmarks":
-        """What a file of rows has: results by cosine and F1 of mining as fractions, and sizes."""
+        """What a file of rows has besides whole tables: results by cosine, F1 of mining, and sizes."""
         columns: dict[str, Reached] = {}
         sizes: Sizes = {}
         for row in read_rows(reference) if reference else ():
+            if row["group"]:
+                continue
             name, value = row["system"], row["value"]
             if row["measure"] in TITLES:
                 sizes.setdefault(name, {})[row["measure"]] = value

@@ -7,6 +7,8 @@ encoder xlm-r-base 7     2e-5  --sts-epochs 5
 encoder xlm-r      13    5e-6  --sts-epochs 5 --learning-rate 5e-6 --batch-size 64
 encoder labse      last  2e-5
 
+CURVES=(mbert labse) # of Figure 2
+
 XNLI_LANGUAGES=(en fr es de el bg ru tr ar vi th zh hi sw ur)
 GAP_SOURCE=ur # of Table 2
 NAME_LANGUAGES=(ar he vi id jv ms tl eu ml ta te af nl en de el bn hi mr ur fa fr it pt es bg ru ja ka ko th sw yo my zh kk tr et "fi" hu)

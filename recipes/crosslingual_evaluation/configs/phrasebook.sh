@@ -11,6 +11,7 @@ MADE_UPDATES=(40 80 120)
 encoder update-40  1     1e-3  --sts-epochs 1 --batch-size 32
 encoder update-80  1     1e-3  --sts-epochs 1 --batch-size 32
 encoder update-120 1     1e-3  --sts-epochs 1 --batch-size 32
+CURVES=(update-40)
 SEEDS=1
 XNLI_LANGUAGES=(en de es)
 GAP_SOURCE=de

@@ -183,6 +183,15 @@ def test_references_in_place_of_the_models_output(tmp_path, extract):
     ]
 
 
+def test_one_output_of_two_sources_has_two_states(tmp_path, extract):
+    """The decoder reads the same references, and attends to other sentences."""
+    folder = folder_of(tmp_path, "nllb")
+    store = extract(folder, "--forced", "reference", "--splits", "test")
+    first, second = (store.decoder("test", direction) for direction in ("de-en", "fr-en"))
+    assert (first.tokens == second.tokens).all()
+    assert not np.allclose(first.states("L2"), second.states("L2"), atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

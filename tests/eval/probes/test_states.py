@@ -1,6 +1,5 @@
 """`eval probe states`: states are those of step-by-step decoding, every token has its own, none is lost."""
 
-import json
 import re
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 from command_line.errors import InputError
-from eval.probes.forward_states import forced_states
+from eval.probes.hidden_states import forced_states
 from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
 from eval.translation.beam_search import BeamSearch
@@ -235,7 +234,7 @@ def test_a_killed_extraction_leaves_no_index(states, checkpoint, monkeypatch):
     def killed(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storing.StateWriter, "write", killed)
+    monkeypatch.setattr(storing, "write_parts", killed)
     with pytest.raises(KeyboardInterrupt):
         states(path, "--force")
     assert not (folder / "states.json").exists()
@@ -255,12 +254,10 @@ def test_tags_that_the_model_produced_are_part_of_its_output(states, checkpoint,
     assert part.is_tag.tolist() == [False, True, False, True] * 4
 
 
-def test_empty_outputs_are_counted(states, checkpoint, monkeypatch):
+def test_an_empty_output_has_the_states_of_end_and_tag(states, checkpoint, monkeypatch):
     monkeypatch.setattr(BeamSearch, "n_best", lambda self, source, *_, **__: [[([], 0.0)] for _ in source])
     store = states(checkpoint("pre"))
-    entry = json.loads((store.folder / "states.json").read_text())["splits"]["test"]["de-fr"]
-    assert (entry["sentences"], entry["empty_outputs"]) == (4, 4)
-    assert store.decoder("test", ("de", "fr")).offsets.tolist() == [0, 2, 4, 6, 8]  # </s> and tag
+    assert store.decoder("test", ("de", "fr")).offsets.tolist() == [0, 2, 4, 6, 8]
 
 
 # --- bad input
@@ -347,19 +344,19 @@ def test_a_model_without_decoder(states, checkpoint, monkeypatch):
 
 
 def test_a_model_that_is_no_transformer(states, checkpoint, monkeypatch):
-    from eval.probes import forward_states
+    from eval.probes import hidden_states
 
     class Recurrent(torch.nn.Module):
         pass
 
     path = checkpoint("pre")
-    layers_of = forward_states.layers_of
+    layers_of = hidden_states.layers_of
 
     def with_lstm(model, path):
         model.decoder = Recurrent()
         return layers_of(model, path)
 
-    monkeypatch.setattr(forward_states, "layers_of", with_lstm)
+    monkeypatch.setattr(hidden_states, "layers_of", with_lstm)
     result = states(path)
     assert result.status == 2
     assert "found a Recurrent, which is not made of Transformer layers" in result.err

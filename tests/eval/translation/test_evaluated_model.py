@@ -1,17 +1,16 @@
-from argparse import ArgumentParser
-
 import pytest
 
+from command_line.dispatch import step_parser
 from command_line.errors import InputError
 from command_line.option_classes import from_arguments
 from command_line.outputs import checksum
 from eval.translation import translate
 from eval.translation.evaluated_model import settings_of
+from eval.translation.model_options import model_of
 
 
 def job(tmp_path, *argv: str) -> translate.TranslationJob:
-    parser = ArgumentParser()
-    translate.add_arguments(parser)
+    parser = step_parser("translate", translate)
     required = (
         "--checkpoint",
         tmp_path / "best.pt",
@@ -20,7 +19,9 @@ def job(tmp_path, *argv: str) -> translate.TranslationJob:
         "--output",
         tmp_path / "out",
     )
-    return from_arguments(translate.TranslationJob, parser.parse_args([*map(str, required), *argv]))
+    options = from_arguments(translate.TranslateOptions, parser.parse_args([*map(str, required), *argv]))
+    model = model_of(options.model, options.raw_text)
+    return translate.TranslationJob(model, options.sets, options.how)
 
 
 def test_what_a_translation_depends_on(tmp_path):

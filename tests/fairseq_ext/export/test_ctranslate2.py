@@ -182,7 +182,9 @@ def test_another_job_or_other_data_is_another_export(data, tmp_path, monkeypatch
     text = tmp_path / "check.de"
     text.write_text("w1\n")
     checkpoint = write_model(tmp_path / "model.pt", own)
-    usual = ExportJob(checkpoint, own, "transformers", tmp_path / "out", "float32", check_text=[text])
+    usual = ExportJob(
+        checkpoint=checkpoint, data=own, to="transformers", output=tmp_path / "out", check_text=[text]
+    )
     others = [
         {"to": "ctranslate2"}, {"precision": "int8"}, {"pretokenized": True}, {"check_lines": 3},
         {"check_text": []},

@@ -16,8 +16,9 @@ from command_line.errors import InputError
 from data_prep.formats.dictionary import lines_in_order, write_dictionary
 from data_prep.formats.preparation import Preparation
 from embeddings.encoders.options import EncoderOptions
-from fairseq_ext.commands.export import ExportJob, export
+from fairseq_ext.commands.export import export
 from fairseq_ext.export import transformers_model
+from fairseq_ext.export.job import ExportJob
 from fairseq_ext.export.transformers_model import through_a_norm
 from tests.embeddings.encoders.folders import tokenizer
 from tests.fairseq_ext.export.folders import HARD, LANGUAGES, write_data, write_encoder
@@ -41,7 +42,7 @@ def job(checkpoint, data, output, **options):
         "check_text": [],
         "check_lines": 0,
     }
-    return ExportJob(checkpoint, data, output=output, **{**given, **options})
+    return ExportJob(checkpoint=checkpoint, data=data, output=output, **{**given, **options})
 
 
 READER = """

@@ -1,0 +1,84 @@
+"""The options of `eval probe states`: which states of which sentences."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from command_line import options as types
+from command_line.option_classes import option
+from data_prep.formats.directions import DIRECTIONS, directions_or
+from data_prep.formats.texts import LANGUAGE
+from eval.translation.evaluated_model import SETS, Directions
+from eval.translation.search_options import DecodingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateOptions:
+    """Which states of which sentences, whatever the model."""
+
+    splits: list[str] = option(
+        "sets to take (default: valid,test)", ["valid", "test"], type=types.items(types.split)
+    )
+    directions: Directions = field(default_factory=Directions)
+    valid_directions: str = option(
+        "the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"
+        " languages needs all)",
+        "supervised",
+        type=directions_or(*SETS),
+        metavar="LIST",
+    )
+    layers: list[str] = option(
+        "all, or a list such as L0,encoder-norm,L12 (default: all)", ["all"], type=types.items(types.text)
+    )
+    max_lines: int | None = option("only the first lines of every set (default: all)")
+    forced: str = option(
+        "tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
+        "output",
+        choices=("output", "reference"),
+    )
+    untrained: int | None = option(
+        "a baseline: the model as it was before its training, with weights drawn by this seed",
+        type=types.seed,
+        metavar="SEED",
+    )
+    dtype: str = option(
+        "of the states on disk; float16 ends at 65504", "float16", choices=("float16", "float32")
+    )
+    decoding: DecodingOptions = field(default_factory=DecodingOptions)
+
+
+def _language_files(text: str) -> dict[str, str]:
+    """`de=FILE,en=FILE` -> {"de": FILE, "en": FILE}."""
+    files: dict[str, str] = {}
+    for part in text.split(","):
+        language, _, path = part.strip().partition("=")
+        types.require(bool(path) and language not in files)
+        files[LANGUAGE(language)] = path
+    types.require(len(files) > 1)
+    return files
+
+
+LANGUAGE_FILES = types.OptionType(
+    "two or more languages with files, such as de=a.de,en=a.en", _language_files
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions:
+    """Options that models of fairseq do not have."""
+
+    input: dict[str, str] | None = option(
+        "of a folder of transformers: lines that say the same in these languages, in place of --data",
+        type=LANGUAGE_FILES,
+        metavar="LANG=FILE,…",
+    )
+    supervised: list[str] | None = option(
+        "of a folder of transformers: directions that are called supervised (default: all)",
+        type=DIRECTIONS,
+        metavar="A-B,…",
+    )
+    language_codes: Path | None = option(
+        "of a folder of transformers: lines with a language and the model's code of it", metavar="FILE"
+    )
+    source_prefix: str | None = option(
+        "of a T5 without language tags: in front of every source", metavar="TEXT"
+    )
