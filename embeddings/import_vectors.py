@@ -1,7 +1,8 @@
 """Vectors that another program has made of a text: copies them, with the record that all commands look for.
 
-TEXT=FILE.npy has a vector per line of TEXT, lines x C of float32 or float16. DIR is then as one of
-`embeddings encode`, and can be --model of every command, also for millions of sentences, by memory map.
+TEXT=FILE.npy has a vector per line of TEXT, lines x C of float32 or float16. TEXT=FILE.emb has them as
+LASER writes them: float32 alone. DIR is then as one of `embeddings encode`, and can be --model of every
+command, also for millions of sentences, by memory map.
 """
 
 import os
@@ -76,7 +77,8 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
         raise InputError(f"{text}: is empty, expected lines of text")
     if record_path(source).is_file():
         raise InputError(f"{source}: has a record already; give its folder, {source.parent}, as --model")
-    vectors = VectorsFile.open(source, lines=lines)
+    is_raw = source.suffix == ".emb"
+    vectors = VectorsFile.raw(source, lines) if is_raw else VectorsFile.open(source, lines=lines)
     stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     copy = create_vectors(unfinished, lines, vectors.numbers)

@@ -11,7 +11,7 @@ COMMANDS = {
         "eval.probes.adequacy",
         "cosine of sentence embeddings of sources and translations (thesis 4.5.2)",
     ),
-    "bleurt": ("eval.scoring.bleurt", "BLEURT of translated folders (thesis, Table E.9)"),
+    "bleurt": ("eval.probes.bleurt", "BLEURT of translated folders (thesis, Table E.9)"),
     "compare": ("eval.scoring.compare", "significance of differences between systems"),
     "examples": ("eval.scoring.examples", "translations of several systems side by side (thesis 4.5.3)"),
     "human-sheet": ("eval.scoring.human_sheet", "a blind sheet for raters of translations (thesis 4.5.3)"),

@@ -124,6 +124,19 @@ class VectorsFile:
             raise InputError(f"{path}: {len(stored)} vectors, expected {lines}, one per line")
         return cls(path, stored, numbers, record)
 
+    @classmethod
+    def raw(cls, path: Path, lines: int) -> "VectorsFile":
+        """The vectors in a file of float32 numbers and nothing else, as LASER writes them.
+
+        Raises:
+            InputError: the numbers are not as many for each line.
+        """
+        size, wide = path.stat().st_size, 4 * lines
+        if not size or size % wide:
+            raise InputError(f"{path}: {size} bytes, expected float32 vectors of {lines} lines")
+        stored = np.memmap(path, "<f4", "r", shape=(lines, size // wide))
+        return cls(path, stored, _numbers_of(path, stored, None), None)
+
     def __len__(self) -> int:
         """Number of vectors."""
         return len(self.stored if self.rows is None else self.rows)

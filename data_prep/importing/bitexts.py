@@ -1,16 +1,20 @@
 """Bitexts of tables: which pairs there are, their rows, and those that share English."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
-from operator import itemgetter
+from functools import partial
+from itertools import combinations, compress
+from typing import TypeVar
 
+from command_line.workers import Workers
 from data_prep.formats.texts import TRAIN, all_pairs, pair_name
 from data_prep.importing.cutting import BitextRow
 from data_prep.importing.formats import Source
-from data_prep.importing.tables import Table
+from data_prep.importing.tables import Columns, Table
 from data_prep.languages import is_english
 from data_prep.normalization import normalize
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,20 +35,28 @@ class Bitext:
     def languages(self) -> tuple[str, ...]:
         return tuple(self.pair.split("-"))
 
-    def blocks(self) -> Iterator[list[BitextRow]]:
-        """The rows that both languages have, some at a time."""
+    def map(self, workers: Workers, function: Callable[[Columns], T]) -> Iterator[T]:
+        """What workers make of the rows that both languages have, some at a time.
+
+        Args:
+            function: of the text in each language, and the documents ("" where there is none).
+        """
         for table in self.tables:
-            places = [table.languages.index(language) for language in self.languages]
-            if table.has_documents:
-                pick = itemgetter(*places, len(table.languages))
-                rows = ([(*row[:-1], row[-1] or "") for row in map(pick, block)] for block in table.blocks())
-            elif len(places) == 1:
-                rows = ([(row[places[0]], "") for row in block] for block in table.blocks())
-            else:
-                first, second = places
-                rows = ([(row[first], row[second], "") for row in block] for block in table.blocks())
-            for block in rows:
-                yield [row for row in block if None not in row]
+            places = tuple(table.languages.index(language) for language in self.languages)
+            yield from workers.map(
+                partial(_applied, function, table.columns, places, table.has_documents), table.blocks()
+            )
+
+
+def _applied(function: Callable, columns_of: Callable, places: tuple, has_documents: bool, block):
+    columns = columns_of(block)
+    sides = [columns[place] for place in places]
+    documents = [name or "" for name in columns[-1]] if has_documents else [""] * len(sides[0])
+    chosen = [*sides, documents]
+    if any(None in side for side in sides):
+        complete = [None not in row for row in zip(*sides, strict=True)]
+        chosen = [list(compress(column, complete)) for column in chosen]
+    return function(chosen)
 
 
 def shared_language(languages: Iterable[str], centric: str | None) -> str | None:

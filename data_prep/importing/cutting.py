@@ -12,10 +12,13 @@ Memory: `CANDIDATES_PER_LINE` rows for every line of the sets, and what is cut o
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, compress
+from typing import NamedTuple
 
 from command_line.errors import InputError
+from data_prep.blocks import encode
 from data_prep.formats.texts import TEST, VALID
+from data_prep.importing.tables import Columns
 from data_prep.normalization import normalize
 
 CANDIDATES_PER_LINE = 10
@@ -25,27 +28,44 @@ BitextRow = tuple[str, ...]  # a text per language, and the document ("" if ther
 Candidates = dict[bytes, list[BitextRow]]  # unit -> its rows
 
 
-def first_units(blocks: Iterable[list[BitextRow]], shared: int, lines: int) -> Candidates:
-    """The first units of a bitext by their hashes, which have at least so many lines, if there are.
+def units_of(shared: int, columns: Columns) -> Candidates:
+    """The units of some rows; of a sentence that comes again the first row.
 
     Args:
         shared: place of the side whose sentences are units.
-        lines: that are wanted.
+        columns: as `Bitext.map` gives them.
+    """
+    units: Candidates = {}
+    for row in zip(*columns, strict=True):
+        if "" in row[:-1]:
+            continue
+        document = row[-1]
+        text = document or normalize(row[shared])
+        rows = units.setdefault(blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest(), [])
+        if document or not rows:
+            rows.append(row)
+    return units
+
+
+def first_units(blocks: Iterable[Candidates], lines: int) -> Candidates:
+    """The first units by their hashes, which have at least so many lines, if there are.
+
+    Args:
+        blocks: the units of consecutive rows.
     """
     units: Candidates = {}
     rows, bound = 0, b"\xff" * (_DIGEST_BYTES + 1)
     for block in blocks:
-        for row in block:
-            digest = blake2b((row[-1] or normalize(row[shared])).encode(), digest_size=_DIGEST_BYTES).digest()
-            if digest >= bound or not all(row[:-1]):
+        for digest, more in block.items():
+            if digest >= bound:
                 continue
             if digest not in units:
-                units[digest] = [row]
-            elif row[-1]:
-                units[digest].append(row)
+                units[digest] = more
+            elif more[0][-1]:
+                units[digest] += more
             else:
                 continue
-            rows += 1
+            rows += len(more)
             if rows >= 2 * lines and len(units) > 1:
                 units, bound = _smallest(units, lines)
                 rows = sum(map(len, units.values()))
@@ -70,12 +90,56 @@ class Sentences:
         for language, side in zip(languages, zip(*rows, strict=True), strict=False):
             self._known.setdefault(language, set()).update(map(normalize, side))
 
+    def of(self, languages: Iterable[str]) -> list[set[str]]:
+        return [self._known.get(language, set()) for language in languages]
+
     def without(self, languages: tuple[str, ...], rows: list[BitextRow]) -> list[BitextRow]:
         """The rows of which no side is known."""
         for place, language in enumerate(languages):
             if held_out := self._known.get(language):
                 rows = [row for row in rows if normalize(row[place]) not in held_out]
         return rows
+
+
+class Part(NamedTuple):
+    """Some lines of a bitext.
+
+    Attributes:
+        sides: the text in each language, UTF-8.
+        left_out: rows that are not among the lines.
+    """
+
+    sides: tuple[bytes, ...]
+    lines: int
+    left_out: int = 0
+
+
+def part_of(columns: Columns) -> Part:
+    """Rows as text; columns as `Bitext.map` gives them."""
+    *sides, documents = columns
+    return Part(tuple(map(encode, sides)), len(documents))
+
+
+def training_part(held_out: list[set[str]], documents: set[str], columns: Columns) -> Part:
+    """The rows that are in no evaluation set.
+
+    Args:
+        held_out: of each language, sentences of evaluation sets.
+        documents: of evaluation sets.
+    """
+    *sides, names = columns
+    marks = [
+        map(of_language.__contains__, map(normalize, side))
+        for side, of_language in zip(sides, held_out, strict=True)
+        if of_language
+    ]
+    if documents:
+        marks.append(map(documents.__contains__, names))
+    if not marks:
+        return part_of(columns)
+    kept = [True not in row for row in zip(*marks, strict=True)]
+    part = part_of([list(compress(column, kept)) for column in columns])
+    return part._replace(left_out=len(kept) - part.lines)
 
 
 def choose(

@@ -6,23 +6,26 @@ field is a language code, `document`, or a name that `--columns` says.
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from command_line.errors import InputError, at
-from command_line.lines import decode, read_lines, read_rows
+from command_line.lines import read_lines
+from data_prep.blocks import Block, read_blocks
 from data_prep.importing.tables import (
     DOCUMENT,
-    ROWS_PER_BLOCK,
     Choice,
+    Columns,
     Row,
     Table,
     columns_by_name,
     in_blocks,
     is_language_name,
+    lines_of,
     one_line,
 )
 
@@ -30,16 +33,16 @@ LONGEST_FIELD = 1 << 24  # characters; of csv it is 128 K
 
 
 def open_tsv(path: Path, choice: Choice) -> Table:
-    return _open(path, choice, _tsv_rows)
+    return _open(path, choice, _tsv_blocks, _tsv_fields)
 
 
 def open_csv(path: Path, choice: Choice) -> Table:
-    return _open(path, choice, _csv_rows)
+    return _open(path, choice, _csv_blocks, list)
 
 
-def _open(path: Path, choice: Choice, read) -> Table:
+def _open(path: Path, choice: Choice, read, fields_of) -> Table:
     with closing(read(path)) as blocks:
-        first = next((block[0] for block in blocks), None)
+        first = next((fields_of(block)[0] for _, block in blocks), None)
     if first is None:
         raise InputError(f"{path}: is empty, expected lines of text")
     has_names = _are_names(first, choice)
@@ -50,8 +53,8 @@ def _open(path: Path, choice: Choice, read) -> Table:
     languages = tuple(key for key in columns if key != DOCUMENT)
     order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
     said = ", ".join(f"column {column + 1} is {key}" for key, column in columns.items())
-    rows = partial(_chosen, path, read, tuple(order), len(first), int(has_names), not choice.columns)
-    return Table(languages, rows, DOCUMENT in columns, f"{path}: {said}")
+    chosen = _Chosen(path, fields_of, tuple(order), len(first), int(has_names), not choice.columns)
+    return Table(languages, partial(read, path), chosen, DOCUMENT in columns, f"{path}: {said}")
 
 
 def _are_names(fields: Row, choice: Choice) -> bool:
@@ -76,51 +79,62 @@ def _by_number(path: Path, fields: int, choice: Choice) -> dict[str, int]:
     return {language: column for column, language in enumerate(choice.languages)}
 
 
-def _tsv_rows(path: Path) -> Iterator[list[list[str]]]:
-    number = 1
-    with closing(read_rows(path, ROWS_PER_BLOCK)) as blocks:
-        for rows in blocks:
-            text = decode(b"".join(rows), path, number, nul=True).removesuffix("\n")
-            if "\r" in text:
-                text = text.replace("\r\n", "\n").removesuffix("\r").replace("\r", " ")
-            yield [line.split("\t") for line in text.split("\n")]
-            number += len(rows)
+def _tsv_blocks(path: Path) -> Iterator[tuple[int, Block]]:
+    return ((block.first_line, block) for block in read_blocks(path))
 
 
-def _csv_rows(path: Path) -> Iterator[list[list[str]]]:
+def _tsv_fields(block: Block) -> list[list[str]]:
+    return [line.split("\t") for line in lines_of(block)]
+
+
+def _csv_blocks(path: Path) -> Iterator[tuple[int, list[list[str]]]]:
     csv.field_size_limit(min(LONGEST_FIELD, sys.maxsize))
     reader = csv.reader((f"{line}\n" for line in read_lines(path, nul=True)), strict=True)
+    number = 1
     try:
-        yield from in_blocks([one_line(field) for field in row] for row in reader if row)
+        for block in in_blocks([one_line(field) for field in row] for row in reader if row):
+            yield number, block
+            number += len(block)
     except csv.Error as error:
         raise InputError(f"{at(path, reader.line_num)}: not CSV: {error}") from None
 
 
-def _chosen(
-    path: Path, read, columns: tuple[int, ...], fields: int, names: int, exact: bool
-) -> Iterator[list[Row]]:
-    """The columns of every row.
+@dataclass(frozen=True)
+class _Chosen:
+    """Chooses the columns of a block.
 
-    Args:
+    Attributes:
+        fields_of: function from a block to the fields of its rows.
+        columns: places from 0.
         fields: of the first row.
-        names: rows to leave out, which are no text.
+        names: rows to leave out at the beginning, which are no text.
         exact: whether every row needs as many fields as the first; otherwise, all of `columns`.
-
-    Raises:
-        InputError: a row has too few fields, or too many; names file and line, of CSV the row.
     """
-    in_order = columns == tuple(range(fields))
-    pick = itemgetter(*columns) if len(columns) > 1 else lambda row: (row[columns[0]],)
-    number = 1
-    for block in read(path):
-        lengths = set(map(len, block))
-        if lengths != {fields} and (exact or min(lengths) <= max(columns)):
-            least, most = (fields, fields) if exact else (max(columns) + 1, LONGEST_FIELD)
-            place = next(place for place, row in enumerate(block) if not least <= len(row) <= most)
+
+    path: Path
+    fields_of: Callable[[Any], list[list[str]]]
+    columns: tuple[int, ...]
+    fields: int
+    names: int
+    exact: bool
+
+    def __call__(self, numbered: tuple[int, Any]) -> Columns:
+        """The columns of a block, of which the number of the first row is given.
+
+        Raises:
+            InputError: a row has too few fields, or too many; names file and line, of CSV the row.
+        """
+        number, block = numbered
+        rows = self.fields_of(block)
+        lengths = set(map(len, rows))
+        if lengths != {self.fields} and (self.exact or min(lengths) <= max(self.columns)):
+            least = self.fields if self.exact else max(self.columns) + 1
+            most = self.fields if self.exact else LONGEST_FIELD
+            place = next(place for place, row in enumerate(rows) if not least <= len(row) <= most)
             raise InputError(
-                f"{at(path, number + place)}: {len(block[place])} fields, expected {least}; --columns chooses"
-                " some of them"
+                f"{at(self.path, number + place)}: {len(rows[place])} fields, expected {least}; --columns"
+                " chooses some of them"
             )
-        rows = block[names:] if number == 1 and names else block
-        yield list(map(tuple, rows)) if in_order else list(map(pick, rows))
-        number += len(block)
+        if number == 1:
+            rows = rows[self.names :]
+        return [[row[column] for row in rows] for column in self.columns]

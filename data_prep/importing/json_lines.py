@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from command_line.errors import InputError, at
-from command_line.lines import read_lines
-from data_prep.importing.tables import DOCUMENT, Choice, Row, Table, columns_by_name, in_blocks, one_line
+from data_prep.blocks import Block, read_blocks
+from data_prep.importing.tables import DOCUMENT, Choice, Columns, Table, columns_by_name, one_line
 
 
 def open_jsonl(path: Path, choice: Choice) -> Table:
-    with closing(_objects(path)) as objects:
-        first = next(objects, None)
+    with closing(read_blocks(path)) as blocks:
+        first = next((found for block in blocks for found in _objects(block)), None)
     if first is None:
         raise InputError(f"{path}: is empty, expected a JSON object per line")
     columns = columns_by_name(path, _names(first[1]), choice)
@@ -24,11 +24,13 @@ def open_jsonl(path: Path, choice: Choice) -> Table:
     order = (*languages, *(key for key in columns if key == DOCUMENT))
     places = [tuple(columns[key].split(".")) for key in order]
     said = ", ".join(f"{name} is {key}" for key, name in columns.items())
-    return Table(languages, partial(_rows, path, places), DOCUMENT in columns, f"{path}: {said}")
+    blocks, of_block = partial(read_blocks, path), partial(_columns, places)
+    return Table(languages, blocks, of_block, DOCUMENT in columns, f"{path}: {said}")
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict]]:
-    for number, line in enumerate(read_lines(path, nul=True), start=1):
+def _objects(block: Block) -> Iterator[tuple[int, dict]]:
+    path = block.paths[0]
+    for number, line in enumerate(block.decode(nul=True), start=block.first_line):
         if not line.strip():
             continue
         try:
@@ -48,10 +50,9 @@ def _names(value: dict, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-def _rows(path: Path, places: list[tuple[str, ...]]) -> Iterator[list[Row]]:
-    return in_blocks(
-        tuple(_text(path, number, value, place) for place in places) for number, value in _objects(path)
-    )
+def _columns(places: list[tuple[str, ...]], block: Block) -> Columns:
+    objects = list(_objects(block))
+    return [[_text(block.paths[0], *found, place) for found in objects] for place in places]
 
 
 def _text(path: Path, number: int, value, place: tuple[str, ...]) -> str | None:

@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from command_line.errors import InputError
+from data_prep.blocks import LINES_PER_BLOCK
 from data_prep.importing.tables import (
     DOCUMENT,
-    ROWS_PER_BLOCK,
     Choice,
-    Row,
+    Columns,
     Table,
     columns_by_name,
     one_line,
@@ -21,7 +21,7 @@ def open_parquet(path: Path, choice: Choice) -> Table:
     languages = tuple(key for key in columns if key != DOCUMENT)
     order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
     said = ", ".join(f"{name} is {key}" for key, name in columns.items())
-    return Table(languages, partial(_blocks, path, order), DOCUMENT in columns, f"{path}: {said}")
+    return Table(languages, partial(_blocks, path, order), list, DOCUMENT in columns, f"{path}: {said}")
 
 
 def _open(path: Path):
@@ -45,12 +45,12 @@ def _names(path: Path) -> list[str]:
         return names
 
 
-def _blocks(path: Path, columns: list[str]) -> Iterator[list[Row]]:
+def _blocks(path: Path, columns: list[str]) -> Iterator[Columns]:
     from pyarrow import ArrowException, compute
 
     with _open(path) as file:
         try:
-            for batch in file.iter_batches(batch_size=ROWS_PER_BLOCK, columns=columns):
+            for batch in file.iter_batches(batch_size=LINES_PER_BLOCK, columns=columns):
                 sides = []
                 for column in columns:
                     first, *inner = column.split(".") if column not in batch.schema.names else [column]
@@ -58,7 +58,7 @@ def _blocks(path: Path, columns: list[str]) -> Iterator[list[Row]]:
                     for name in inner:
                         values = compute.struct_field(values, name)
                     sides.append([_text(path, column, value) for value in values.to_pylist()])
-                yield list(zip(*sides, strict=True))
+                yield sides
         except (ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: cannot read on: {str(error).splitlines()[0]}") from None
 

@@ -6,8 +6,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.blocks import read_blocks
-from data_prep.importing.tables import Row, Table, in_blocks
+from data_prep.blocks import Block, read_blocks
+from data_prep.importing.tables import Columns, Row, Table, columns_of, in_blocks, lines_of
 from data_prep.importing.wmt import sgm_segments
 
 
@@ -17,22 +17,20 @@ def open_text(sides: dict[str, Path]) -> Table:
     Args:
         sides: language -> file.
     """
-    return Table(tuple(sides), partial(_text_rows, tuple(sides.values())), False, _source(sides))
+    return Table(tuple(sides), partial(read_blocks, *sides.values()), _columns, False, _source(sides))
 
 
 def open_sgm(sides: dict[str, Path]) -> Table:
     """A table of SGM files; arguments as of `open_text`."""
-    return Table(tuple(sides), partial(_sgm_rows, tuple(sides.values())), True, _source(sides))
+    return Table(tuple(sides), partial(_sgm_rows, tuple(sides.values())), columns_of, True, _source(sides))
 
 
 def _source(sides: dict[str, Path]) -> str:
     return ", ".join(f"{path} is {language}" for language, path in sides.items())
 
 
-def _text_rows(paths: tuple[Path, ...]) -> Iterator[list[Row]]:
-    for block in read_blocks(*paths):
-        sides = (block.text(side, nul=True).replace("\r", " ").split("\n")[:-1] for side in range(len(paths)))
-        yield list(zip(*sides, strict=True))
+def _columns(block: Block) -> Columns:
+    return [lines_of(block, side) for side in range(len(block.paths))]
 
 
 def _sgm_rows(paths: tuple[Path, ...]) -> Iterator[list[Row]]:

@@ -14,7 +14,9 @@ test.en-fr.
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, output_folder, positional, switch
 from command_line.outputs import write_json
 from command_line.progress import progress
-from data_prep.blocks import encode
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.formats.texts import (
     LANGUAGE,
     LANGUAGE_CODE,
@@ -39,12 +41,16 @@ from data_prep.importing.cutting import (
     CANDIDATES_PER_LINE,
     BitextRow,
     Candidates,
+    Part,
     Sentences,
     choose,
     first_units,
+    part_of,
+    training_part,
+    units_of,
 )
 from data_prep.importing.formats import FORMATS, SIDE_FORMATS, find_sources
-from data_prep.importing.tables import DOCUMENT
+from data_prep.importing.tables import DOCUMENT, columns_of
 from data_prep.step_folder import StepFolder
 
 REPORT = "import-report.json"
@@ -98,6 +104,8 @@ class ImportJob:
     zero_shot: bool = switch(
         "evaluation sets of pairs without one, of lines that two sets share in --centric"
     )
+    workers: int = workers_option()
+    dask: str | None = dask_option()
     force: bool = force_switch()
 
     def settings(self) -> dict:
@@ -123,15 +131,16 @@ class Writer:
         self.lines: Counter = Counter()
         self.left_out: Counter = Counter()
 
-    def write(self, split: str, pair: str, blocks) -> None:
+    def write(self, split: str, pair: str, parts: Iterable[Part]) -> None:
         languages = pair.split("-")
         single = len(languages) == 1
         names = [f"{split}.{pair}"] if single else [f"{split}.{pair}.{language}" for language in languages]
         with open_outputs(self._folder / name for name in names) as streams:
-            for rows in progress(blocks, None, f"import {split}.{pair}", "line", size=len):
-                for stream, side in zip(streams, zip(*rows, strict=True), strict=False):
-                    stream.write(encode(side))
-                self.lines[f"{split}.{pair}"] += len(rows)
+            for part in progress(parts, None, f"import {split}.{pair}", "line", size=lambda one: one.lines):
+                for stream, side in zip(streams, part.sides, strict=True):
+                    stream.write(side)
+                self.lines[f"{split}.{pair}"] += part.lines
+                self.left_out[f"{split}.{pair}"] += part.left_out
             if not self.lines[f"{split}.{pair}"]:
                 lost = self.left_out[f"{split}.{pair}"]
                 reason = (
@@ -140,7 +149,7 @@ class Writer:
                 raise InputError(f"{split}.{pair}: no line is left: {reason}")
 
 
-def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer) -> None:
+def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer, workers: Workers) -> None:
     """Evaluation sets first, whose sentences the training text must not have if some are cut out."""
     training = [bitext for bitext in bitexts if bitext.split == TRAIN]
     given = [bitext for bitext in bitexts if bitext.split != TRAIN]
@@ -154,12 +163,12 @@ def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer) -> None:
     sentences = Sentences()
     sets: dict[str, dict[str, list[BitextRow]]] = {VALID: {}, TEST: {}}
     for bitext in given:
-        rows = [row for block in bitext.blocks() for row in block]
+        rows = [row for columns in bitext.map(workers, tuple) for row in zip(*columns, strict=True)]
         sets[bitext.split][bitext.pair] = rows
         if wanted:
             sentences.add(bitext.languages, rows)
     candidates = {
-        bitext.pair: _candidates(job, bitext, wanted)
+        bitext.pair: _candidates(job, bitext, wanted, workers)
         for bitext in training
         if any(pair == bitext.pair for _, pair in wanted)
     }
@@ -169,10 +178,11 @@ def write_all(job: ImportJob, bitexts: list[Bitext], writer: Writer) -> None:
         if job.zero_shot:
             _add_zero_shot(split, rows_of_pairs, job.centric)
         for pair, rows in sorted(rows_of_pairs.items()):
-            writer.write(split, pair, [rows])
+            writer.write(split, pair, [part_of(columns_of(rows))] if rows else [])
     documents = _documents(sets) if wanted else set()
     for bitext in training:
-        writer.write(TRAIN, bitext.pair, _training_blocks(bitext, sentences, documents, writer.left_out))
+        part = partial(training_part, sentences.of(bitext.languages), documents)
+        writer.write(TRAIN, bitext.pair, bitext.map(workers, part))
 
 
 def _add_zero_shot(split: str, sets: dict[str, list[BitextRow]], centric: str | None) -> None:
@@ -184,25 +194,18 @@ def _add_zero_shot(split: str, sets: dict[str, list[BitextRow]], centric: str | 
             print(f"{split}.{pair}: no set, as no line is in both sets of the two languages", file=sys.stderr)
 
 
-def _candidates(job: ImportJob, bitext: Bitext, wanted: dict) -> Candidates:
+def _candidates(job: ImportJob, bitext: Bitext, wanted: dict, workers: Workers) -> Candidates:
     lines = sum(number for (_, pair), number in wanted.items() if pair == bitext.pair)
     shared = shared_language(bitext.languages, job.centric) or bitext.languages[0]
-    blocks = progress(bitext.blocks(), None, f"choose from train.{bitext.pair}", "line", size=len)
-    return first_units(blocks, bitext.languages.index(shared), CANDIDATES_PER_LINE * lines)
+    units = bitext.map(workers, partial(units_of, bitext.languages.index(shared)))
+    title = f"choose from train.{bitext.pair}"
+    blocks = progress(units, None, title, "line", size=lambda block: sum(map(len, block.values())))
+    return first_units(blocks, CANDIDATES_PER_LINE * lines)
 
 
 def _documents(sets: dict) -> set[str]:
     rows = (row for pairs in sets.values() for rows in pairs.values() for row in rows)
     return {row[-1] for row in rows} - {""}
-
-
-def _training_blocks(bitext: Bitext, sentences: Sentences, documents: set[str], left_out: Counter):
-    """The rows of a bitext that are in no evaluation set; counts the others."""
-    for block in bitext.blocks():
-        kept = [row for row in block if row[-1] not in documents] if documents else block
-        kept = sentences.without(bitext.languages, kept)
-        left_out[f"{TRAIN}.{bitext.pair}"] += len(block) - len(kept)
-        yield kept
 
 
 def main(job: ImportJob) -> None:
@@ -216,7 +219,8 @@ def main(job: ImportJob) -> None:
     bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
     step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
     writer = Writer(job.output)
-    write_all(job, bitexts, writer)
+    with make_workers(job.workers, job.dask) as workers:
+        write_all(job, bitexts, writer, workers)
     write_json(job.output / REPORT, {"lines": writer.lines, "left_out": +writer.left_out})
     for name, lines in writer.lines.items():
         lost = writer.left_out[name]

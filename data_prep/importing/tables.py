@@ -1,17 +1,18 @@
 """What every reader of the step `import` gives: a table of text, a language per column."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from command_line.errors import InputError
+from data_prep.blocks import LINES_PER_BLOCK, Block
 from data_prep.formats.texts import LANGUAGE_CODE
 from data_prep.languages import find_language, primary_subtag
 
 DOCUMENT = "document"  # in place of a language: the column of the document's name
-ROWS_PER_BLOCK = 5_000
 # Names of columns that are also codes of languages: `id` of Indonesian, `src` of Logudorese.
 _OTHER_COLUMNS = {
     "doc",
@@ -32,6 +33,7 @@ _OTHER_COLUMNS = {
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
 Row = tuple[str | None, ...]
+Columns = Sequence[Sequence[str | None]]
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,16 @@ class Table:
 
     Attributes:
         languages: of the columns.
-        blocks: gives the rows anew at every call, some at a time: a text per language, None where there is no
-            translation, and last, if there are documents, the name of the row's document.
+        blocks: reads the text anew at every call, in blocks that can travel to another process.
+        columns: function from a block to its columns: the texts of each language, None where there is no
+            translation, and last, if there are documents, the name of every row's document.
         has_documents: whether the last column is that name.
         source: what is said of the table in messages, for instance "train.tsv: column 1 is de, 2 is en".
     """
 
     languages: tuple[str, ...]
-    blocks: Callable[[], Iterator[list[Row]]]
+    blocks: Callable[[], Iterator]
+    columns: Callable[[Any], Columns]
     has_documents: bool
     source: str
 
@@ -65,16 +69,25 @@ class Choice:
     languages: tuple[str, ...]
 
 
+def columns_of(rows: list[Row]) -> Columns:
+    return list(zip(*rows, strict=True))
+
+
 def in_blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Rows that come one by one, in blocks."""
     rows = iter(rows)
-    while block := list(islice(rows, ROWS_PER_BLOCK)):
+    while block := list(islice(rows, LINES_PER_BLOCK)):
         yield block
 
 
 def one_line(text: str) -> str:
     """Text whose line ends are text, as in JSON."""
     return _LINE_ENDS.sub(" ", text) if "\n" in text or "\r" in text else text
+
+
+def lines_of(block: Block, side: int = 0) -> list[str]:
+    """The lines of a block, in which a carriage return that ends no line is a space."""
+    return block.text(side, nul=True).replace("\r", " ").split("\n")[:-1]
 
 
 def language_of(code: str) -> str | None:

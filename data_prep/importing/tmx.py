@@ -6,7 +6,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.importing.tables import DOCUMENT, Choice, Row, Table, language_of, same_code
+from data_prep.importing.tables import DOCUMENT, Choice, Row, Table, columns_of, language_of, same_code
 from data_prep.importing.xml_events import TextOfElement, read_xml
 
 MARKUP = frozenset(("bpt", "ept", "ph", "it", "ut"))  # what they hold is native code
@@ -24,7 +24,7 @@ def open_tmx(path: Path, choice: Choice) -> Table:
         languages = choice.languages or _languages(path)
         codes = {}
     rows = partial(_rows, path, languages, codes)
-    return Table(languages, rows, False, f"{path}: TMX with {', '.join(languages)}")
+    return Table(languages, rows, columns_of, False, f"{path}: TMX with {', '.join(languages)}")
 
 
 def _languages(path: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from data_prep.importing.tables import Choice, Row, Table, in_blocks, same_code
+from data_prep.importing.tables import Choice, Row, Table, columns_of, in_blocks, same_code
 from data_prep.importing.xml_events import TextOfElement, read_xml
 
 SIDES = ("src", "ref")  # `hyp`, the output of a system, is left out
@@ -70,7 +70,7 @@ def open_wmt_xml(path: Path, choice: Choice) -> Table:
     languages = tuple(sorted(codes))
     order = [codes[language] for language in languages]
     said = ", ".join(f"{codes[language]} is {language}" for language in languages)
-    return Table(languages, partial(_rows, path, order), True, f"{path}: {said}")
+    return Table(languages, partial(_rows, path, order), columns_of, True, f"{path}: {said}")
 
 
 class _Documents:

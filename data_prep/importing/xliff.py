@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from command_line.errors import InputError
-from data_prep.importing.tables import Choice, Row, Table, in_blocks, language_of, same_code
+from data_prep.importing.tables import Choice, Row, Table, columns_of, in_blocks, language_of, same_code
 from data_prep.importing.xml_events import TextOfElement, read_xml
 
 MARKUP = frozenset(("bpt", "ept", "ph", "it"))  # what they hold is native code
@@ -32,7 +32,7 @@ def open_xliff(path: Path, choice: Choice) -> Table:
         )
     codes = tuple(given)
     source = f"{path}: XLIFF, {codes[0]} is {languages[0]}, {codes[1]} is {languages[1]}"
-    return Table(languages, partial(_rows, path, codes), True, source)
+    return Table(languages, partial(_rows, path, codes), columns_of, True, source)
 
 
 class _Units:

@@ -1,6 +1,7 @@
 """What a report section is made of: tables and figures, and how they become Markdown and CSV."""
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -109,9 +110,11 @@ class Table:
 
     @cached_property
     def csv(self) -> str:
-        """Unrounded numbers; an empty field where there is none."""
+        """Numbers with four digits, whole ones as they are; an empty field where there is none. The rows of
+        results have all digits.
+        """
         rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
-        return csv_text(rows)
+        return csv_text([list(map(_four_digits, row)) for row in rows])
 
 
 def table_of_means(
@@ -195,6 +198,12 @@ def _csv_value(one: Cell):
     if one.value is not None:
         return one.value
     return "" if one.text == UNKNOWN else one.text
+
+
+def _four_digits(value):
+    if not isinstance(value, float) or not math.isfinite(value) or value.is_integer():
+        return value
+    return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
 
 
 def escape_markdown(text: str) -> str:

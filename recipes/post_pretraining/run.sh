@@ -45,7 +45,8 @@ README.md beside this file has the paper's numbers.
 
   --config NAME       ppa (the paper's), phrasebook (a toy setting that makes its own encoder and tasks), or a file like them
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
-  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE, no-cs-SIZE; or 'all'
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE,
+                      no-cs-SIZE, no-cs-$UNALIGNED; or 'all'
 $(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
 $(help_of experiment training force plan all)
@@ -82,12 +83,18 @@ stage_prepare() {
 stage_train() { ! is_alignment_needed || train_systems train_system; }
 
 # The encoder as it is needs no bitext.
-is_alignment_needed() { [[ ${SYSTEM_IDS[*]} != "$UNALIGNED" ]]; }
+is_alignment_needed() {
+  local system
+  for system in "${SYSTEM_IDS[@]}"; do ! is_aligned "$system" || return 0; done
+  return 1
+}
+
+is_aligned() { [[ ${TRAINED_AS[$1]} != "$UNALIGNED" ]]; } # SYSTEM
 
 # AdamW of fairseq: its `adam` takes the decay from the weights themselves.
 train_system() { # SYSTEM SEED
   local updates=${UPDATES_OF[${1##*-}]:-}
-  [[ $1 != "$UNALIGNED" ]] || return 0
+  is_aligned "$1" || return 0
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
@@ -100,7 +107,7 @@ train_system() { # SYSTEM SEED
 
 # The encoder of a system as a folder of transformers.
 encoder_of() { # SYSTEM SEED
-  if [[ $1 == "$UNALIGNED" ]]; then echo "$ENCODER"; else echo "$OUTPUT/encoders/$(model_name "${TRAINED_AS[$1]}" "$2")"; fi
+  if ! is_aligned "$1"; then echo "$ENCODER"; else echo "$OUTPUT/encoders/$(model_name "${TRAINED_AS[$1]}" "$2")"; fi
 }
 
 stage_export() { for_each_model export_encoder; }
@@ -108,7 +115,7 @@ stage_export() { for_each_model export_encoder; }
 # As it is after the last update: the paper chooses none.
 export_encoder() { # SYSTEM SEED
   local model
-  [[ $1 != "$UNALIGNED" ]] || return 0
+  is_aligned "$1" || return 0
   model=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
   checkpoint_in "$model" train > /dev/null # it has come to its end
   run python -m fairseq_ext export --to transformers "$model/checkpoint_last.pt" --data "$DATA" "$(encoder_of "$@")"
@@ -175,7 +182,7 @@ finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   "set_files_of_$3" "$4"
   for language in "${@:5}"; do tests+=("$language=$(test_file_of "$3" "$language")"); done
   ! is_switched "$1" "$4" || options+=(--code-switching "$ORIGINALS")
-  [[ $HAS_POOLER != yes || $3 != pairs || $1 == "$UNALIGNED" ]] || options+=(--pooler "$ENCODER") # which the alignment does not read
+  [[ $HAS_POOLER != yes || $3 != pairs ]] || ! is_aligned "$1" || options+=(--pooler "$ENCODER") # which the alignment does not read
   run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
     --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$(finetuned_folder "$@")"
@@ -224,7 +231,7 @@ list_finished() {
 has_what_is_read() { # SYSTEM SEED
   local file RESULTS=() DRY_RUN=yes
   if has_stage finetune; then
-    [[ $1 == "$UNALIGNED" || -d $(encoder_of "$@") ]] || has_stage export
+    [[ -d $(encoder_of "$@") ]] || ! is_aligned "$1" || has_stage export
     return
   fi
   has_stage report || return 0

@@ -4,6 +4,7 @@ MOCO=(--momentum-contrast-queue "$QUEUE")
 BOTH=(--losses momentum_contrast,translation_language_modelling "${MOCO[@]}")
 
 system "$UNALIGNED" '' ''
+variant "no-cs-$UNALIGNED" "$UNALIGNED" '' # fine-tuned without code-switching, as the baselines of Tables 2 and 4
 for size in "${SIZES[@]}"; do
   first=(--first-pairs "${PAIRS_OF[$size]}")
   system "ppa-$size" '' '' "${first[@]}" "${BOTH[@]}"

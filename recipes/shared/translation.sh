@@ -54,7 +54,7 @@ has_what_is_read() { # SYSTEM SEED
   for folder in "${FOLDERS[@]}"; do [[ -e $folder/$file ]] || return 1; done
 }
 
-score() { run python -m eval score "${FOLDERS[@]}" "${SCORE_OPTIONS[@]}" "${COMET_OPTIONS[@]}" "$@"; } # OPTION...
+score() { run python -m eval score "${FOLDERS[@]}" "${SCORE_OPTIONS[@]}" "${COMET_OPTIONS[@]}"; }
 
 # Add those results of probes that there are.
 add_probe_files() { # FILE...

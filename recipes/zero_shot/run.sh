@@ -66,7 +66,7 @@ check_recipe() {
   # shellcheck disable=SC2086  # a list of words
   for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $ALL_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
-  [[ -z $IDENTIFIER ]] || IDENTIFIER_OPTIONS=(--identifier "$IDENTIFIER")
+  [[ -z $IDENTIFIER ]] || { IDENTIFIER_OPTIONS=(--identifier "$IDENTIFIER") && SCORE_OPTIONS+=("${IDENTIFIER_OPTIONS[@]}"); }
   one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
 
@@ -116,7 +116,7 @@ add_folder() { # SYSTEM SEED
   for decoding in "${DECODING_LIST[@]}"; do FOLDERS+=("$(translations_of "$decoding" "$@")"); done
 }
 
-stage_score() { score "${IDENTIFIER_OPTIONS[@]}"; }
+stage_score() { score; }
 
 # Every checkpoint that is kept, on the validation set, with greedy search.
 stage_curves() {

@@ -1,5 +1,6 @@
 """Every step on a dask cluster of two processes writes the bytes that it writes alone, also if one dies."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,7 @@ from command_line.errors import InputError
 from tests.our_commands import run_command
 
 STEPS = {
+    "import": "{m} --valid 10 --test 10 --zero-shot",
     "clean": "--input {p}/raw --min-language 0.01 --ignore-case",
     "tokenize": "--input {p}/raw",
     "subword": "--input {p}/tok --merges 100",
@@ -38,6 +40,27 @@ def aligned(prepared, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def mine(prepared, tmp_path_factory) -> Path:
+    """Bitexts as TSV and as JSONL with documents, and one of plain files, with the same English lines."""
+    folder = tmp_path_factory.mktemp("mine")
+    sides = {
+        code: (prepared / f"raw/train.{pair}.{code}").read_text(encoding="utf-8").splitlines()
+        for code, pair in (("de", "de-en"), ("en", "de-en"), ("fr", "en-fr"))
+    }
+    rows = list(zip(*sides.values(), strict=True))
+    (folder / "a.tsv").write_text("de\ten\n" + "".join(f"{de}\t{en}\n" for de, en, _ in rows))
+    (folder / "b.jsonl").write_text(
+        "".join(
+            json.dumps({"document": f"d{number // 3}", "en": en, "fr": fr}) + "\n"
+            for number, (_, en, fr) in enumerate(rows)
+        )
+    )
+    for code in ("en", "ja"):
+        (folder / f"c.en-ja.{code}").write_text("".join(f"{en}\n" for _, en, _ in rows))
+    return folder
+
+
 @pytest.fixture
 def same_bytes(step, tmp_path, cluster, monkeypatch):
     """Run a step alone and on the cluster, and compare what it writes."""
@@ -54,8 +77,8 @@ def same_bytes(step, tmp_path, cluster, monkeypatch):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, name):
-    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned).split())
+def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, name):
+    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine).split())
 
 
 def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):

@@ -45,6 +45,18 @@ def test_any_command_reads_them(command, made, tmp_path, monkeypatch):
     np.testing.assert_array_equal(found, made["en"][:2].astype(np.float32))
 
 
+def test_the_raw_format_of_laser(command, made, tmp_path):
+    (tmp_path / "de.emb").write_bytes(made["de"].tobytes())
+    words = [f"{tmp_path}/test.de={tmp_path}/de.emb", "--encoder-name", "LASER2"]
+    words += ["--output", tmp_path / "raw"]
+    assert command("import", *words).status == 0
+    np.testing.assert_array_equal(VectorsFile.open(tmp_path / "raw/test.de.npy").read(), made["de"])
+    (tmp_path / "de.emb").write_bytes(made["de"].tobytes()[:-4])
+    done = command("import", *words, "--force")
+    assert done.status == 2
+    assert "de.emb: 212 bytes, expected float32 vectors of 9 lines" in done.err
+
+
 def test_what_is_done_is_skipped_and_what_has_changed_is_not(command, made, tmp_path):
     assert take(command, tmp_path).status == 0
     assert "complete, skipped" in take(command, tmp_path).err

@@ -251,7 +251,7 @@ def test_summary_numbers_with_deviation(folders, report):
     rows = csv_rows(report(*folders) / "tables" / "summary.csv")
     pre = next(row for row in rows if (row["system"], row["group"]) == ("PreNorm", "zero-shot"))
     assert float(pre["off_target_mean"]) == 0.875
-    assert float(pre["off_target_std"]) == pytest.approx(0.125 * 2**0.5)
+    assert float(pre["off_target_std"]) == pytest.approx(0.125 * 2**0.5, rel=1e-3)
     assert pre["comet_mean"] == "" and pre["seeds"] == "2"
 
 
@@ -264,8 +264,8 @@ def test_zero_shot_and_supervised_bleu_of_every_training(folders, report):
     made = [pre_1, pre_2, post_1, post_2]
     scores = [read_scores(Path(folder) / "scores.json")["averages"] for folder in made]
     for row, averages in zip(rows, scores, strict=True):
-        assert float(row["Zero-shot BLEU"]) == averages["zero-shot"]["bleu"]
-        assert float(row["Supervised BLEU"]) == averages["supervised"]["bleu"]
+        assert float(row["Zero-shot BLEU"]) == pytest.approx(averages["zero-shot"]["bleu"], rel=1e-3)
+        assert float(row["Supervised BLEU"]) == pytest.approx(averages["supervised"]["bleu"], rel=1e-3)
 
 
 def test_one_system_has_no_plot_of_both_kinds(folders, report):

@@ -1,23 +1,63 @@
 """Running recipes, and fairseq's view of the trainings that they print."""
 
+import atexit
+import contextlib
+import io
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
+import sys
+import tempfile
 import time
 import zipfile
 from argparse import Namespace
+from functools import cache
 from pathlib import Path
 
+import pytest
+
+import fairseq_ext.__main__
+from command_line.dispatch import run
 from tests import hanging
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path.parent.name for path in ROOT.glob("recipes/*/run.sh"))
 
 
+@cache
+def python_for_dry_runs() -> Path:
+    """A folder for the PATH, whose `python` hands on what a recipe gives to `fairseq_ext dry-run`."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    write_program(
+        folder / "python",
+        f'#!/bin/sh\n[ "$*" = "-m fairseq_ext dry-run" ] && exec cat\nexec "{sys.executable}" "$@"\n',
+    )
+    return folder
+
+
 def recipe(name: str, *options: str, **keywords) -> subprocess.CompletedProcess:
+    """Run a recipe. In a dry run without an environment, Python is called in this process."""
     command = ["bash", str(ROOT / "recipes" / name / "run.sh"), *options]
-    return subprocess.run(command, capture_output=True, text=True, **keywords)
+    if "--dry-run" not in options or "env" in keywords:
+        return subprocess.run(command, capture_output=True, text=True, **keywords)
+    environment = os.environ | {"PATH": f"{python_for_dry_runs()}:{os.environ['PATH']}"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, **keywords)
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(keywords.get("cwd", ".")),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(errors),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(sys, "stdin", io.StringIO(done.stdout))
+        status = run("fairseq_ext", "", fairseq_ext.__main__.COMMANDS, ["dry-run"])
+    return subprocess.CompletedProcess(
+        command, status or done.returncode, output.getvalue(), done.stderr + errors.getvalue()
+    )
 
 
 def configurations(name: str) -> list[str]:

@@ -192,7 +192,7 @@ def score_cell(summary: Summary, system: System | None, kind: str) -> Cell:
 
 
 def summary_data(summary: Summary) -> list[list]:
-    """Every average of every system, unrounded: one row per system, dataset and group."""
+    """Every average of every system: one row per system, dataset and group."""
     rows = []
     for system in summary.results.systems:
         for group in GROUPS:

@@ -8,9 +8,9 @@ MADE_ENCODER=(--layers 2 --width 64 --heads 4 --inner-width 128 --vocabulary-siz
   --warmup-updates 30 --learning-rate 2e-3 --save-updates 40 --valid-lines 50)
 MADE_UPDATES=(40 80 120)
 #       name       layer rate  calibration
-encoder update-40  1     1e-3  --sts-epochs 1 --batch-size 32
-encoder update-80  1     1e-3  --sts-epochs 1 --batch-size 32
-encoder update-120 1     1e-3  --sts-epochs 1 --batch-size 32
+encoder update-40  1     1e-3  --sts-epochs 1 --batch-size 32 --learning-rate 1e-3
+encoder update-80  1     1e-3  --sts-epochs 1 --batch-size 32 --learning-rate 1e-3
+encoder update-120 1     1e-3  --sts-epochs 1 --batch-size 32 --learning-rate 1e-3
 CURVES=(update-40)
 SEEDS=1
 XNLI_LANGUAGES=(en de es)

@@ -76,7 +76,7 @@ def test_sets_have_their_size_and_nothing_leaks_whatever_the_order(imported, mon
             keys = list(groups)
             rng.shuffle(keys)
             files[f"x.{other}-en.tsv"] = tsv(row for key in keys for row in groups[key])
-        monkeypatch.setattr("data_prep.importing.tables.ROWS_PER_BLOCK", [7, 5_000][order])
+        monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", [7, 5_000][order])
         texts, _ = imported(files, "--valid", 20, "--test", 30)
         assert not leaks(texts)
         for pair, rows in (("de-en", german), ("en-fr", [row[::-1] for row in french])):

@@ -24,10 +24,14 @@ def write(path, text: str):
     return path
 
 
+def rows_of_table(table) -> list[tuple]:
+    return [row for block in table.blocks() for row in zip(*table.columns(block), strict=True)]
+
+
 def rows_of(path, langs=(), columns=None, name=None) -> dict:
     """Languages and rows of the only table of a file or folder."""
     (source,) = find_sources([path], name, tuple(langs), columns or {})
-    return source.table.languages, [row for block in source.table.blocks() for row in block]
+    return source.table.languages, rows_of_table(source.table)
 
 
 def tmx(rows) -> str:
@@ -149,7 +153,7 @@ def test_sgm_is_read_as_html(tmp_path):
     write(tmp_path / "newstest2014-deen-src.de.sgm", SGM.replace("A & B", "X"))
     write(tmp_path / "newstest2014-deen-ref.en.sgm", SGM)
     (source,) = find_sources([tmp_path], None, (), {})
-    rows = [row for block in source.table.blocks() for row in block]
+    rows = rows_of_table(source.table)
     assert (source.split, source.table.languages) == ("test", ("en", "de"))
     assert rows == [("A & B <c>", "X <c>", "d1"), ("two lines", "two lines", "d2")]
 

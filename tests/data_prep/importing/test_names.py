@@ -64,4 +64,5 @@ def test_two_files_of_any_names(tmp_path, names):
     write(tmp_path, *names)
     (source,) = find_sources([tmp_path / name for name in names], None, ("de", "fr"), {})
     assert source.table.languages == ("de", "fr")
-    assert list(source.table.blocks()) == [[names]]
+    (block,) = source.table.blocks()
+    assert source.table.columns(block) == [[name] for name in names]

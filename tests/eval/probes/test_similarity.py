@@ -99,8 +99,8 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     with open(tmp_path / "report/tables" / name, encoding="utf-8", newline="") as stream:
         folded = [row for row in csv.DictReader(stream) if row["measure"] == f"{measure}_by_chance"]
     (row,) = [row for row in folded if (row["seed"], row["direction"], row["layer"]) == ("1", "de-fr", "L1")]
-    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(np.mean(found))
-    assert float(row["deviation"]) == pytest.approx(np.std(found, ddof=1))
+    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(np.mean(found), rel=1e-3)
+    assert float(row["deviation"]) == pytest.approx(np.std(found, ddof=1), rel=1e-3)
     title = "SVCCA" if measure == "svcca" else "linear CKA"
     drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
     assert drawn_level.mean == pytest.approx(np.mean(found))

@@ -1,9 +1,12 @@
 """Names of the files of a report."""
 
+import math
+
 import pytest
 
 from eval.reporting.exhibits import (
     LONGEST,
+    Cell,
     Figure,
     Section,
     Table,
@@ -42,3 +45,10 @@ def test_tables_and_figures_of_equal_names_have_numbers_behind_them(tmp_path):
 def test_other_names_stay(names):
     sections = [Section("title", [table(name) for name in names])]
     assert with_names_of_their_own(sections) == sections
+
+
+def test_numbers_for_people_have_four_digits():
+    numbers = [12.345678, 0.000123456, -0.66666, 28594.0, 28594.4, 5, math.inf]
+    row = [Cell(str(number), number) for number in numbers]
+    shown = Table("x", "caption", [cells(*"abcdefg")], [row]).csv
+    assert shown.splitlines()[1] == "12.35,0.0001235,-0.6667,28594.0,28594,5,inf"
