@@ -17,24 +17,30 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.locking import take_lock
 from command_line.outputs import atomic_path, remove_leftovers
-from command_line.records import Objects, OneOf, Optional, read_record
+from command_line.records import read_record
 
 FORMAT = 2
 WHOLE = 16 << 20  # bytes: files up to this size are compared whole
-_RECORD = {
-    "format": OneOf(FORMAT),
-    "settings": {},
-    "inputs": Objects(Optional({})),  # null: there was no such file
-    "outputs": Objects({}),
-    "foreign": Optional([str]),  # of a mark
-}
 CHECKPOINT = ".pt"
 SAMPLES, SAMPLE = 16, 16 << 10  # of larger ones, so many pieces of so many bytes
 _locks: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # of this process's steps, by mark
+
+
+class StepRecord(TypedDict):
+    """What a step was asked to do, read and wrote."""
+
+    format: Literal[FORMAT]
+    settings: dict
+    inputs: dict[str, dict | None]  # null: there was no such file
+    outputs: dict[str, dict]
+    foreign: NotRequired[list[str] | None]  # of a mark
 
 
 def file_identity(path, with_time: bool = False) -> dict:
@@ -264,7 +270,7 @@ class Stamp:
 def _read_whole(path: Path) -> dict:
     """A record; empty if it is none."""
     try:
-        return read_record(path, _RECORD)
+        return read_record(path, StepRecord)
     except InputError:
         return {}
 
@@ -339,6 +345,6 @@ def read_settings(folder, name: str) -> dict | None:
     if not os.path.lexists(path):
         return None
     try:
-        return read_record(path, _RECORD)["settings"]
+        return read_record(path, StepRecord)["settings"]
     except InputError as error:
         raise InputError(f"{error}; run `{name}` again") from None

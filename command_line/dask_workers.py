@@ -9,6 +9,8 @@ from command_line.errors import InputError
 from multilingual_nmt import call
 
 SECONDS_TO_CONNECT = 30
+SECONDS_BETWEEN_LOOKS = 10  # whether the cluster has workers
+SECONDS_WITHOUT_WORKERS = 300  # a batch system may keep new ones waiting
 
 
 class DaskWorkers:
@@ -46,7 +48,7 @@ class DaskWorkers:
         """As of `Workers`.
 
         Raises:
-            InputError: workers died again and again.
+            InputError: workers died again and again, or the cluster has had none for a while.
         """
         from dask.distributed import KilledWorker
 
@@ -60,13 +62,29 @@ class DaskWorkers:
                 task = self._client.submit(call, carried, pickle.dumps(item), self._alone, pure=False)
                 pending.append(task)
                 if len(pending) > self._under_way():
-                    yield pending.popleft().result()
+                    yield self._result(pending.popleft())
             while pending:
-                yield pending.popleft().result()
+                yield self._result(pending.popleft())
         except KilledWorker as error:
             raise InputError(
                 f"--dask: workers of the cluster died again and again (out of memory?): {error}"
             ) from None
+
+    def _result(self, task):
+        """The result of a task, as long as the cluster has workers."""
+        while True:
+            try:
+                return task.result(SECONDS_BETWEEN_LOOKS)
+            except TimeoutError:
+                if task.status == "error":  # the function's own
+                    raise
+            try:
+                self._client.wait_for_workers(1, SECONDS_WITHOUT_WORKERS)
+            except TimeoutError:
+                raise InputError(
+                    f"--dask: the cluster has had no workers for {SECONDS_WITHOUT_WORKERS} seconds; start"
+                    " some, and run the same command again"
+                ) from None
 
     def _under_way(self) -> int:
         """How many items are given out at a time: workers may come and go."""

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines
@@ -47,6 +48,12 @@ COLUMNS = (
 )
 EXAMPLES = ".examples.jsonl"  # ends the name of the file
 REQUIRED = ("run", "dataset", "system", "measure", "value")
+
+
+class Example(TypedDict):
+    """Of a run, whatever else it holds."""
+
+    run: int
 
 
 @dataclass
@@ -171,7 +178,7 @@ def read_examples(path: Path) -> list[dict]:
     examples = []
     for number, line in enumerate(read_lines(path) if path.exists() else (), 1):
         examples.append(parse_json(line.encode(), path, number))
-        check(examples[-1], {"run": int}, at(path, number))
+        check(examples[-1], Example, at(path, number))
     return examples
 
 

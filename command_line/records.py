@@ -1,20 +1,23 @@
-"""JSON files that commands hand to each other: what a record must hold is declared, and checked when read.
+"""JSON files that commands hand to each other: what a record must hold is a type, and checked when read.
 
-A schema is Python that looks like the record:
+A record is a class beside the code that writes it:
 
-    {"name": str, "seed": Optional(int), "loss": [float], "directions": Objects({"kind": str})}
+    class Part(TypedDict):
+        name: str
+        seed: NotRequired[int | None]
+        loss: list[float]
+        kind: Literal["supervised", "zero-shot"]
+        directions: dict[str, Direction]
 
-`str`, `int`, `float` (any finite number) and `bool` are themselves, a dict is an object with at least these
-fields, a list of one schema is a list of such items. Fields that a schema does not name may hold anything. A
-wrong record is an `InputError` of one line: file, field, what was found, what was expected.
+pydantic compares it with what was read, without conversions. Fields that the class does not name may hold
+anything; numbers are finite. A wrong record is an `InputError` of one line: file, field, what was found, what
+was expected.
 """
 
-import contextlib
+import functools
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,53 +25,16 @@ from command_line.errors import InputError, at
 from command_line.options import shown
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_NAMES = {
-    str: "a string",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "an object",
+_KINDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+_EXPECTED = {  # by what pydantic calls an error
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "an object",
 }
-
-
-@dataclass(frozen=True)
-class Optional:
-    """The field may be missing, or null."""
-
-    schema: Any
-
-
-@dataclass(frozen=True)
-class Objects:
-    """An object with any fields, whose values are all alike."""
-
-    schema: Any
-    at_least: int = 0
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """One of a few values."""
-
-    values: tuple
-
-    def __init__(self, *values):
-        object.__setattr__(self, "values", values)
-
-
-@dataclass(frozen=True)
-class AnyOf:
-    """As one of several schemas says."""
-
-    schemas: tuple
-
-    def __init__(self, *schemas):
-        object.__setattr__(self, "schemas", schemas)
-
-
-class Anything:
-    """No matter what, but it is there."""
 
 
 def read_json(path) -> Any:
@@ -130,126 +96,74 @@ def _finite(text: str) -> float:
     return value
 
 
-def read_record(path, schema) -> Any:
+def read_record(path, kind) -> Any:
     """Read a file and check it."""
     value = read_json(path)
-    check(value, schema, path)
+    check(value, kind, path)
     return value
 
 
-def check(value, schema, path, name: str = "") -> None:
-    """Compare a value with what its schema declares.
+def check(value, kind, path, name: str = "") -> None:
+    """Compare a value with its type.
 
     Args:
+        kind: a `TypedDict`, or what else annotates a value.
         path: the file, for errors.
         name: the field ("directions.de-en.kind"); the whole record if it is empty.
 
     Raises:
-        InputError: the value is not as the schema says; names the file and the field.
+        InputError: the value is none of that kind; names the file and the field.
     """
-    if schema is Anything:
+    from pydantic import ValidationError
+
+    try:
+        _adapter(kind).validate_python({"": value})
+    except ValidationError as refusal:
+        errors = [(*_place(value, error), error) for error in refusal.errors(include_url=False)]
+    else:
         return
-    if isinstance(schema, Optional):
-        if value is not None:
-            check(value, schema.schema, path, name)
-    elif isinstance(schema, OneOf):
-        if value not in schema.values or isinstance(value, bool):
-            _refuse(value, _listed(schema.values), path, name)
-    elif isinstance(schema, AnyOf):
-        _check_any(value, schema.schemas, path, name)
-    elif isinstance(schema, Mapping | Objects):
-        _check_object(value, schema, path, name)
-    elif isinstance(schema, list):
-        if not isinstance(value, list):
-            _refuse(value, "a list", path, name)
-        for number, item in enumerate(value):
-            check(item, schema[0], path, f"{name}[{number}]")
-    elif not _is_a(value, schema):
-        _refuse(value, _NAMES[schema], path, name)
+    # of several alternatives, what the last one says
+    place, found, error = [each for each in errors if each[0].startswith(errors[0][0])][-1]
+    field_name = f"{name}{place}" if name else place.removeprefix(".")
+    if error["type"] == "missing":
+        raise InputError(f"{path}: field {field_name!r} is missing")
+    expected = _EXPECTED.get(error["type"]) or error.get("ctx", {}).get("expected") or error["msg"]
+    if field_name:
+        raise InputError(f"{path}: field {field_name!r} is {shown(found):.80}, expected {expected}")
+    raise InputError(f"{path}: found {_KINDS.get(type(found), 'null')}, expected {expected}")
 
 
-def refuse_unknown(value, schema, path, name: str = "") -> None:
-    """Of a checked record that people write: a field that its schema does not name is misspelled.
+@functools.cache
+def _adapter(kind):
+    """What compares a value of a kind, as the only one of an object."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(dict[str, kind], config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+def _place(value, error: dict) -> tuple[str, Any]:
+    """Where an error is, as ".pairs[2].lines", and the value there.
 
     Args:
-        path: the file, for errors.
-        name: the field; the whole record if it is empty.
-
-    Raises:
-        InputError: there is such a field; names it and those that are known.
+        error: has keys and positions in "loc"; between them stand names of alternatives.
     """
-    if isinstance(schema, Optional):
-        schema = schema.schema
-    if isinstance(schema, list) and isinstance(value, list):
-        for number, item in enumerate(value):
-            refuse_unknown(item, schema[0], path, f"{name}[{number}]")
-    if not isinstance(schema, Mapping | Objects) or not isinstance(value, dict):
-        return
-    schemas = dict.fromkeys(value, schema.schema) if isinstance(schema, Objects) else schema
-    for field_name, inner in value.items():
-        if field_name not in schemas:
-            where = f" of {name}" if name else ""
-            raise InputError(f"{path}: unknown field {field_name!r}{where}; expected {', '.join(schemas)}")
-        refuse_unknown(inner, schemas[field_name], path, f"{name}.{field_name}" if name else field_name)
+    name = ""
+    for part in error["loc"][1:]:
+        if isinstance(value, list) and isinstance(part, int):
+            name, value = f"{name}[{part}]", value[part]
+        elif isinstance(value, dict) and part in value:
+            name, value = f"{name}.{part}", value[part]
+    return (f"{name}.{error['loc'][-1]}", None) if error["type"] == "missing" else (name, value)
 
 
-def _check_any(value, schemas: tuple, path, name: str) -> None:
-    *others, last = schemas
-    for schema in others:
-        with contextlib.suppress(InputError):
-            check(value, schema, path, name)
-            return
-    check(value, last, path, name)
-
-
-def _check_object(value, schema, path, name: str) -> None:
-    if not isinstance(value, dict):
-        _refuse(value, "an object", path, name)
-    if isinstance(schema, Objects):
-        if len(value) < schema.at_least:
-            _refuse(value, f"at least {schema.at_least} fields in it", path, name)
-        schema = dict.fromkeys(value, schema.schema)
-    for field_name, expected in schema.items():
-        inner = f"{name}.{field_name}" if name else field_name
-        if field_name in value:
-            check(value[field_name], expected, path, inner)
-        elif not isinstance(expected, Optional):
-            raise InputError(f"{path}: field {inner!r} is missing")
-
-
-def _is_a(value, kind: type) -> bool:
-    if isinstance(value, bool):
-        return kind is bool
-    if kind is float:
-        return isinstance(value, int | float) and _is_finite(value)
-    return isinstance(value, kind)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number with hundreds of digits, which no float is near to
-        return False
-
-
-def _listed(values: tuple) -> str:
-    *others, last = map(repr, values)
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-def _refuse(value, expected: str, path, name: str) -> None:
-    if name:
-        raise InputError(f"{path}: field {name!r} is {shown(value):.80}, expected {expected}")
-    kind = _NAMES.get(type(value), "null")
-    raise InputError(f"{path}: found {kind}, expected {expected}")
-
-
-def field(record: dict, name: str, schema, path) -> Any:
+def field(record: dict, name: str, kind, path) -> Any:
     """The value of a dotted `name` ("data.path") in a record; an `InputError` if it is missing or wrong."""
-    parts = name.split(".")
-    for part in reversed(parts):
-        schema = {part: schema}
-    check(record, schema, path)
-    for part in parts:
-        record = record[part]
-    return record
+    value, place = record, ""
+    for part in name.split("."):
+        check(value, dict, path, place)
+        place = f"{place}.{part}" if place else part
+        if part not in value:
+            raise InputError(f"{path}: field {place!r} is missing")
+        value = value[part]
+    check(value, kind, path, name)
+    return value

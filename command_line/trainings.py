@@ -5,13 +5,22 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.outputs import write_json
-from command_line.records import check, read_json
+from command_line.records import read_record
 
 STATE = "training"  # folder of what the trainer needs to go on
 WORK = "work.json"  # in it: what is being done
+
+
+class Work(TypedDict):
+    """What a training that was killed was doing."""
+
+    settings: dict
+    inputs: dict
 
 
 def check_one_process(training: str) -> None:
@@ -67,7 +76,7 @@ class TrainingFolder:
             return False
         work = self.state / WORK
         goes_on = work.is_file() and any(any(self.folder.glob(pattern)) for pattern in self._states)
-        self.stamp.check_same(self.stamp.recorded() or (_read_work(work) if goes_on else {}))
+        self.stamp.check_same(self.stamp.recorded() or (read_record(work, Work) if goes_on else {}))
         made = sorted(path.name for path in self.folder.glob(self._results))
         if made and not goes_on and self.stamp.is_current():
             raise InputError(
@@ -109,10 +118,3 @@ class TrainingFolder:
         """The files of all results."""
         for result in self.folder.glob(self._results):
             yield from (path for path in result.rglob("*") if path.is_file())
-
-
-def _read_work(work: Path) -> dict:
-    """What a training that was killed was doing."""
-    record = read_json(work)
-    check(record, {"settings": {}, "inputs": {}}, work)
-    return record

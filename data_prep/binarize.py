@@ -34,7 +34,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import SUBWORD, StepFolder, read_record
+from data_prep.step_folder import StepFolder, SubwordModel, read_record
 from data_prep.subword_models import MODEL_FILES
 
 
@@ -155,7 +155,7 @@ def write_data(
         folder=job.output,
         languages=languages,
         tokenizers=record["tokenizers"],
-        subword={name: record[name] for name in SUBWORD if name in record},
+        subword={name: record[name] for name in SubwordModel.__annotations__ if name in record},
         pairs=pairs,
         dictionary_sha256=checksum(job.input / DICTIONARY),
         text_sha256=text_sha256,

@@ -9,21 +9,23 @@ belong together.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress
 from pathlib import Path
 
 import numpy
+from typing_extensions import TypedDict
 
 from command_line import options
 from command_line.completion import check_finished, input_identities, read_settings
 from command_line.errors import InputError
-from command_line.lines import count_lines, find_text, read_lines, read_parallel
+from command_line.lines import count_lines, find_text, read_parallel
 from command_line.option_classes import force_switch, option, output_folder
 from command_line.progress import progress
 from command_line.records import check
-from data_prep.blocks import encode
+from command_line.workers import Workers, dask_option, make_workers, workers_option
+from data_prep.blocks import Block, encode, read_blocks
 from data_prep.formats.texts import (
     TRAIN,
     VALID,
@@ -44,6 +46,12 @@ SIZE = options.OptionType(
 )
 
 
+class Drawn(TypedDict):
+    """The settings of an earlier drawing, as far as they are read."""
+
+    size: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class LowResourceJob:
     """What is drawn of which corpus."""
@@ -58,6 +66,8 @@ class LowResourceJob:
     first: int | None = option("draw from the first lines only (ASPEC-JE: 1000000)")
     monolingual: Path | None = option("text of its own for pre-training, train.LANG", metavar="DIR")
     seed: int = option("of the random pairs and orders", 1, type=options.seed)
+    workers: int = workers_option()
+    dask: str | None = dask_option()
     force: bool = force_switch()
 
 
@@ -91,22 +101,30 @@ def main(job: LowResourceJob) -> None:
     pretraining = StepFolder(
         folder, "low-resource", settings | beyond | of_both, [*reads, *(own or ())], inputs
     )
-    for name, size in limits.items():
-        drawn = settings | {"size": size} | of_pairs
-        step = StepFolder(job.output / name, "low-resource", drawn, reads, inputs)
-        if not step.is_complete(job.force):
-            step.begin(is_corpus_file)
-            write_pairs(train, job.output / name, ranks < size)
-            copy_sets([bitext for bitext in bitexts if bitext.split != TRAIN], job.output / name)
-            step.finish()
-    if not pretraining.is_complete(job.force):
-        pretraining.begin(is_corpus_file)
-        sides = map(read_lines, own) if own else shuffled(train, ranks >= largest, job.seed)
-        write_monolingual(folder, TRAIN, train.languages, sides)
-        for bitext in bitexts:  # there may be sets of other pairs, with the same languages
-            if (bitext.split, bitext.pair) == (VALID, train.pair):
-                write_monolingual(folder, VALID, bitext.languages, map(read_lines, bitext.paths))
-        pretraining.finish()
+    with make_workers(job.workers, job.dask) as workers:
+        for name, size in limits.items():
+            drawn = settings | {"size": size} | of_pairs
+            step = StepFolder(job.output / name, "low-resource", drawn, reads, inputs)
+            if not step.is_complete(job.force):
+                step.begin(is_corpus_file)
+                copy_lines(train.paths, train.outputs(job.output / name), workers, ranks < size)
+                for bitext in bitexts:
+                    if bitext.split != TRAIN:
+                        copy_lines(bitext.paths, bitext.outputs(job.output / name), workers)
+                step.finish()
+        if not pretraining.is_complete(job.force):
+            pretraining.begin(is_corpus_file)
+            outputs = [folder / monolingual_name(TRAIN, language) for language in train.languages]
+            if own:
+                for path, output in zip(own, outputs, strict=True):
+                    copy_lines([path], [output], workers)
+            else:
+                write_shuffled(train, outputs, ranks >= largest, job.seed)
+            for bitext in bitexts:  # there may be sets of other pairs, with the same languages
+                if (bitext.split, bitext.pair) == (VALID, train.pair):
+                    outputs = [folder / monolingual_name(VALID, language) for language in bitext.languages]
+                    copy_lines(bitext.paths, outputs, workers)
+            pretraining.finish()
 
 
 def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, train: Text) -> int:
@@ -126,7 +144,7 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
         if path.parent.name in (MONOLINGUAL, *limits):
             continue
         earlier = read_settings(path.parent, "low-resource")
-        check(earlier, {"size": int}, path)
+        check(earlier, Drawn, path)
         if {name: earlier.get(name) for name in settings} != settings:
             raise InputError(
                 f"{path.parent}: was drawn with another {' or '.join(f'--{name}' for name in settings)};"
@@ -178,37 +196,40 @@ def random_ranks(lines: int, seed: int):
     return numpy.random.default_rng(seed).permutation(lines)
 
 
-def shuffled(train: Text, chosen, seed: int) -> Iterator[Iterator[str]]:
-    """Both sides of the chosen lines, each in its own order."""
-    rows = [
-        row
-        for row, take in zip(islice(read_parallel(*train.paths), len(chosen)), chosen, strict=True)
-        if take
-    ]
-    for side in (0, 1):
+def write_shuffled(train: Text, outputs: list[Path], chosen, seed: int) -> None:
+    """Write both sides of the chosen lines, each in its own order."""
+    rows = list(compress(read_parallel(*train.paths), chosen))
+    for side, output in enumerate(outputs):
         order = numpy.random.default_rng((seed, side)).permutation(len(rows))
-        yield (rows[row][side] for row in order)
+        with open_outputs([output]) as (stream,):
+            stream.writelines(f"{rows[row][side]}\n".encode() for row in order)
 
 
-def write_monolingual(folder: Path, split: str, languages: Iterable[str], sides: Iterable) -> None:
-    """Write SPLIT.LANG for every language; `sides` has the lines of each."""
-    for language, lines in zip(languages, sides, strict=True):
-        write_rows([folder / monolingual_name(split, language)], ((line,) for line in lines))
+def copy_lines(
+    paths: Sequence[Path], outputs: Sequence[Path], workers: Workers, chosen: numpy.ndarray | None = None
+) -> None:
+    """Copy line-parallel files.
+
+    Args:
+        chosen: a boolean for each of the first lines, the only ones that may be copied (default: all lines).
+    """
+    title = f"{outputs[0].parent.name}/{outputs[0].name}"
+    blocks = ((block, _of_block(chosen, block)) for block in read_blocks(*paths))
+    with open_outputs(outputs) as streams:
+        parts = workers.map(_copied, blocks)
+        for _, sides in progress(parts, None, title, "line", size=lambda part: part[0]):
+            for stream, side in zip(streams, sides, strict=True):
+                stream.write(side)
 
 
-def write_pairs(train: Text, folder: Path, chosen) -> None:
-    rows = zip(read_parallel(*train.paths), chosen, strict=False)
-    write_rows(train.outputs(folder), (row for row, take in rows if take))
+def _of_block(chosen: numpy.ndarray | None, block: Block) -> numpy.ndarray:
+    if chosen is None:
+        return numpy.ones(block.lines, bool)
+    return chosen[block.first_line - 1 :][: block.lines]
 
 
-def write_rows(paths: Sequence[Path], rows) -> None:
-    """Write rows of lines, one per file."""
-    with open_outputs(paths) as streams:
-        for row in progress(rows, None, f"{paths[0].parent.name}/{paths[0].name}", "line"):
-            for stream, line in zip(streams, row, strict=True):
-                stream.write(encode([line]))
-
-
-def copy_sets(bitexts: list[Text], folder: Path) -> None:
-    for bitext in bitexts:
-        write_rows(bitext.outputs(folder), read_parallel(*bitext.paths))
+def _copied(part: tuple[Block, numpy.ndarray]) -> tuple[int, list[bytes]]:
+    """Number of lines of a block, and those of each side that are chosen."""
+    block, chosen = part
+    sides = [list(compress(block.decode(side), chosen)) for side in range(len(block.paths))]
+    return block.lines, list(map(encode, sides))

@@ -18,11 +18,8 @@ CHARACTERS_PER_WORD = 1.6  # of a language without spaces, against the words of 
 def normalize(line: str) -> str:
     """NFC, no control characters, every run of whitespace (also no-break and line separators) one space."""
     if line.isprintable():  # no control character, and no whitespace but the space
-        if not line.isascii():
-            line = unicodedata.normalize("NFC", line)
-        if "  " in line or line[:1] == " " or line[-1:] == " ":
-            line = " ".join(line.split())
-        return line
+        line = line if line.isascii() else unicodedata.normalize("NFC", line)
+        return " ".join(line.split()) if "  " in line else line.strip()
     return " ".join(unicodedata.normalize("NFC", _CONTROLS.sub("", line)).split())
 
 

@@ -6,25 +6,43 @@ While the step runs there is `.NAME.unfinished` instead (`command_line.completio
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line import records
 from command_line.completion import Stamp, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
-from command_line.records import AnyOf, Objects, OneOf, Optional
 
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
 PASSING_ON = ("low-resource", "tokenize")  # steps that record whether their text was
 
-SUBWORD = {
-    "type": OneOf("subword-nmt", "sentencepiece", "transformers", "none"),
-    "model": AnyOf(OneOf(None), str),
-    "normalization": Optional(str),  # the rule of a sentencepiece model that was learned here
-}
-SCHEMAS = {  # of the records that other steps read
-    "low-resource": {"normalized": bool},
-    "subword": {**SUBWORD, "tokenizers": Objects(str), "normalized": bool},
-    "tokenize": {"tokenizers": Objects(str), "normalized": bool},
+
+class SubwordModel(TypedDict):
+    """How text was split into subwords."""
+
+    type: Literal["subword-nmt", "sentencepiece", "transformers", "none"]
+    model: str | None
+    normalization: NotRequired[str | None]  # the rule of a sentencepiece model that was learned here
+
+
+class LowResourceSettings(TypedDict):
+    normalized: bool
+
+
+class TokenizeSettings(LowResourceSettings):
+    tokenizers: dict[str, str]
+
+
+class SubwordSettings(SubwordModel, TokenizeSettings):
+    """Of the steps whose records others read."""
+
+
+SETTINGS = {
+    "low-resource": LowResourceSettings,
+    "subword": SubwordSettings,
+    "tokenize": TokenizeSettings,
 }
 
 
@@ -109,7 +127,7 @@ def read_record(folder: Path, name: str) -> dict | None:
     """
     settings = read_settings(folder, name)
     if settings is not None:
-        records.check(settings, SCHEMAS[name], Path(folder) / f"{name}.json")
+        records.check(settings, SETTINGS[name], Path(folder) / f"{name}.json")
     return settings
 
 

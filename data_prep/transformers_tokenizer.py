@@ -11,12 +11,14 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.outputs import scratch_folder, write_json, write_text
-from command_line.records import OneOf, Optional, read_json, read_record
+from command_line.records import read_json, read_record
 from data_prep.model_folders.libraries import as_one_line, reading
 from data_prep.model_folders.loading import load_tokenizer
 from data_prep.model_folders.models import KIND, check_tokenizer
@@ -31,12 +33,15 @@ ROLES = {  # fairseq's symbol: what a tokenizer calls its own, the first that it
     UNKNOWN: ("unk_token_id",),
     "<pad>": ("pad_token_id",),
 }
-SCHEMA = {
-    "format": OneOf(FORMAT),
-    "special": {name: Optional(int) for name in (*ROLES, MASK)},
-    "tokenizer": {},
-    "config": {},
-}
+
+
+class StoredTokenizer(TypedDict):
+    """The file."""
+
+    format: Literal[FORMAT]
+    special: TypedDict("Special", dict.fromkeys((*ROLES, MASK), int | None), total=False)
+    tokenizer: dict
+    config: dict
 
 
 class TransformersTokenizer:
@@ -53,7 +58,7 @@ class TransformersTokenizer:
     """
 
     def __init__(self, path):
-        self._path, self._stored = Path(path), read_record(path, SCHEMA)
+        self._path, self._stored = Path(path), read_record(path, StoredTokenizer)
         self.special = self._stored["special"]
         with as_one_line(str(self._path), "tokenizers"):
             from tokenizers import Tokenizer

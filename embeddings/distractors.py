@@ -12,14 +12,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.errors import InputError
 from command_line.lines import read_lines
-from command_line.records import Objects, check, read_json
+from command_line.records import read_record
 from data_prep.languages import usual_names
 from embeddings.test_sets import by_language
 
 MISALIGNED = "misaligned"  # not a changed form of the right sentence, but another one
 _LASER = re.compile(r"(?P<language>[A-Za-z]+(_[A-Za-z]+)?)_(augmented\.(?P<split>\w+)|errtype\.\w+\.json)")
+
+
+class Change(TypedDict):
+    """A sentence before it was changed, and how."""
+
+    src: str
+    errtype: str
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,6 @@ def read_distractors(path: Path | None) -> Distractors:
 def _read_changes(files: Iterable[Path]) -> dict[str, tuple[str, str]]:
     changes = {}
     for path in files:
-        record = read_json(path)
-        check(record, Objects({"src": str, "errtype": str}), path)
-        changes |= {text.strip(): (one["src"].strip(), one["errtype"]) for text, one in record.items()}
+        record = read_record(path, dict[str, Change])
+        changes |= {text.strip(): (made["src"].strip(), made["errtype"]) for text, made in record.items()}
     return changes

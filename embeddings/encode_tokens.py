@@ -15,7 +15,9 @@ from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
 from data_prep.formats.texts import language_in_name
 from data_prep.formats.token_states import step_name, write_token_states
-from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
+from embeddings.cluster import Reading
+from embeddings.encoders.options import EncoderOptions
+from embeddings.encoders.sentence_encoder import SentenceEncoder
 from embeddings.windows import windows
 
 WINDOW = 1_024  # lines, of which all states are in memory
@@ -46,7 +48,9 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
         "command": command_typed("embeddings"),
         "versions": versions("torch", "numpy"),
     }
-    states = _states(encoder, path, language, record["text"]["lines"])
+    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode_tokens", (language,))
+    encode_all = reading.all_by(encoder, job.dask)
+    states = _states(encode_all, path, record["text"]["lines"])
     first = next(states)  # whether there are any, before what is complete becomes unfinished
     stamp.begin()
     try:
@@ -56,16 +60,12 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     stamp.finish(written)
 
 
-def _states(encoder: SentenceEncoder, path: Path, language: str | None, lines: int) -> Iterator[tuple]:
-    parts = progress(
-        windows(path, WINDOW), lines, f"states {path.name}", "line", size=lambda one: len(one[1])
-    )
-    for start, window in parts:
-        try:
-            tokens = encoder.encode_tokens(window, language)
-        except NotFinite as error:
+def _states(encode_all: Callable, path: Path, lines: int) -> Iterator[tuple]:
+    encoded = encode_all(windows(path, WINDOW))
+    for window in progress(encoded, lines, f"states {path.name}", "line", size=lambda one: one.lines):
+        if window.vectors is None:
             raise InputError(
-                f"{at(path, start + error.row + 1)}: a state is NaN or infinite; expected an encoder whose"
-                " training converged, or --precision float32"
-            ) from None
-        yield start, tokens.states, tokens.special
+                f"{at(path, window.start + window.not_finite + 1)}: a state is NaN or infinite; expected an"
+                " encoder whose training converged, or --precision float32"
+            )
+        yield window.start, window.vectors.states, window.vectors.special

@@ -15,10 +15,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
 from command_line.lines import read_lines, uncompressed_name
-from command_line.records import Optional, check, parse_json
+from command_line.records import check, parse_json
 
 ENTAILMENT, NEUTRAL, CONTRADICTION, NONE = "entailment", "neutral", "contradiction", "-"
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION, NONE)  # of inference; the last where annotators did not agree
@@ -31,7 +34,13 @@ LAYOUTS = (  # the columns of the sentences and of the label
 LANGUAGE = "language"  # column of whose language a line is
 SPLIT, TRAINING_PART = "split", "train"  # of AllNLI
 ENDINGS = ("jsonl", "tsv", "txt")
-OBJECT = {"sentence1": str, "sentence2": str, "gold_label": str, LANGUAGE: Optional(str)}
+
+
+class LineOfNli(TypedDict):
+    sentence1: str
+    sentence2: str
+    gold_label: str
+    language: NotRequired[str | None]
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ def read_labelled_pairs(path: Path, language: str | None = None) -> Iterator[Lab
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str, str | None]]:
     for number, line in enumerate(read_lines(path), start=1):
         record = parse_json(line.encode(), path, number)
-        check(record, OBJECT, at(path, number))
+        check(record, LineOfNli, at(path, number))
         yield number, record["sentence1"], record["sentence2"], record["gold_label"], record.get(LANGUAGE)
 
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
 from command_line.lines import BROKEN, broken, find_text, open_binary, read_lines
-from command_line.records import AnyOf, check, parse_json
+from command_line.records import check, parse_json
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 NEGATIVE, NEUTRAL, POSITIVE = "negative", 3, "positive"
@@ -35,7 +36,12 @@ MLDOC = {
     "ru": "russian",
     "zh": "chinese",
 }
-STARS = {"stars": AnyOf(int, str), "review_title": str, "review_body": str}
+
+
+class Review(TypedDict):
+    stars: int | str
+    review_title: str
+    review_body: str
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,7 @@ def read_reviews_json(path: Path) -> Part:
     def rows() -> Iterator[tuple[int, str, str]]:
         for number, line in enumerate(read_lines(path), start=1):
             record = parse_json(line.encode(), path, number)
-            check(record, STARS, at(path, number))
+            check(record, Review, at(path, number))
             stars = str(record["stars"])
             if stars not in ("1", "2", "3", "4", "5"):
                 raise InputError(f"{at(path, number)}: stars is {stars!r:.40}, expected 1 to 5")

@@ -15,7 +15,7 @@ from command_line.lines import decode, read_rows
 from command_line.progress import progress
 from data_prep.formats.vector_numbers import Numbers
 from data_prep.formats.vectors import first_not_finite, normalized
-from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder
+from embeddings.encoders.sentence_encoder import NotFinite, SentenceEncoder, TokenVectors
 
 WINDOW = 8_192  # lines
 
@@ -62,14 +62,14 @@ class Encoded(NamedTuple):
 
     Attributes:
         start: number of its first line, from 0.
-        vectors: a row per line; None if one is NaN or infinite.
+        vectors: a row per line, or the states of the lines' tokens; None if a number is NaN or infinite.
         not_finite: the row of that one.
         cut: sentences that were cut.
     """
 
     start: int
     lines: int
-    vectors: np.ndarray | None
+    vectors: np.ndarray | TokenVectors | None
     not_finite: int | None
     cut: int
     seconds: float
@@ -77,13 +77,13 @@ class Encoded(NamedTuple):
 
 def encoded(
     encoder: SentenceEncoder,
-    encode: Callable[[Sequence], np.ndarray],
+    encode: Callable[[Sequence], np.ndarray | TokenVectors],
     window: tuple[int, Sequence],
 ) -> Encoded:
     """Encode a window.
 
     Args:
-        encode: function sentences -> vectors, by the encoder.
+        encode: function sentences -> vectors, or states of tokens, by the encoder.
     """
     start, sentences = window
     began, cut = time.monotonic(), encoder.cut or 0

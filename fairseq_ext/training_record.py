@@ -10,11 +10,14 @@ in one line otherwise: nothing that took days is removed without being asked for
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
+
+from typing_extensions import NotRequired, TypedDict
 
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from command_line.outputs import write_json
-from command_line.records import Objects, OneOf, Optional, read_record
+from command_line.records import read_record
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.sentences import index_path
 from data_prep.formats.structures import is_structure_file
@@ -26,12 +29,6 @@ from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
 
 RECORD = "training.json"
 LOG = "train.log"
-_SCHEMA = {
-    "format": OneOf(1),
-    "options": Objects(str),
-    "inputs": Objects({}),
-    "outputs": Optional(Objects({})),
-}
 _ADVICE = "train anew with --force, or give another --output"
 _STARTS = (  # are known by their contents, not their path
     "--pretrained-checkpoint", "--pretrained-dictionary", "--finetune-from-model", "--pretrained-encoder",
@@ -47,6 +44,15 @@ _DEVICES = {  # and where it is saved
     "--distributed-no-spawn",
 }  # fmt: skip
 _PRETRAINING, _TRANSLATIONS = "--pretraining-tasks", "--translation-data"
+
+
+class Recorded(TypedDict):
+    """The file."""
+
+    format: Literal[1]
+    options: dict[str, str]
+    inputs: dict[str, dict]
+    outputs: NotRequired[dict[str, dict] | None]
 
 
 class TrainingRecord:
@@ -93,9 +99,9 @@ class TrainingRecord:
                 raise InputError(f"{path}: has changed since this training came to its end; {_ADVICE}")
         return False
 
-    def _recorded(self) -> dict | None:
+    def _recorded(self) -> Recorded | None:
         if self.path.exists():
-            return read_record(self.path, _SCHEMA)
+            return read_record(self.path, Recorded)
         if (self.folder / LAST).exists():
             raise InputError(f"{self.folder}: has {LAST}, but no record of its training; {_ADVICE}")
         return None
@@ -131,7 +137,7 @@ def finish(folder) -> None:
         InputError: its best checkpoint is not there, or not readable.
     """
     path = Path(folder) / RECORD
-    record = read_record(path, _SCHEMA)
+    record = read_record(path, Recorded)
     write_json(path, record | {"outputs": {BEST: _whole(Path(folder) / BEST)}})
 
 
@@ -157,7 +163,7 @@ def has_ended(folder) -> bool:
         InputError: its record is not one.
     """
     path = Path(folder) / RECORD
-    return path.exists() and read_record(path, _SCHEMA)["outputs"] is not None
+    return path.exists() and read_record(path, Recorded)["outputs"] is not None
 
 
 def forget(folder) -> None:

@@ -3,22 +3,42 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
-from command_line.records import Objects, check, read_json
+from command_line.records import read_record
 from llm.instructions.tasks import TASKS
 from llm.language_model import weights_identity
 
 TUNING = "tuning.json"
-SCHEMA = {
-    "model": {"path": str, "name": str, "weights": Objects({})},
-    "curriculum": str,
-    "settings": {"seed": int, "lora_rank": int},
-    "directions": [str],
-    "languages": Objects(str),
-    "stages": [{"folder": str}],
-}
+
+
+class TunedModel(TypedDict):
+    path: str
+    name: str
+    weights: dict[str, dict]
+
+
+class Settings(TypedDict):
+    seed: int
+    lora_rank: int
+
+
+class Stage(TypedDict):
+    folder: str
+
+
+class TuningRecord(TypedDict):
+    """What `llm tune` says of what it has made, as far as it is read."""
+
+    model: TunedModel
+    curriculum: str
+    settings: Settings
+    directions: list[str]
+    languages: dict[str, str]
+    stages: list[Stage]
 
 
 def curriculum_title(curriculum: list[list[str]]) -> str:
@@ -44,8 +64,7 @@ class Tuned:
         path = Path(folder) / TUNING
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected the output of `python -m llm tune`")
-        record = read_json(path)
-        check(record, SCHEMA, path)
+        record = read_record(path, TuningRecord)
         for stage in record["stages"]:
             plain_name(stage["folder"], f"{path}: field stages.folder")
         return cls(Path(folder), record)

@@ -10,12 +10,18 @@ the embeddings first.
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.records import check
 from data_prep.formats.teacher_vectors import LAYERS_SUFFIX, STEP, TeacherVectors
 
-SCHEMA = {"layers": int, "longest": int}  # beyond a teacher's
+
+class LayerSumsDescription(TypedDict):
+    """What a file says beyond a teacher's."""
+
+    layers: int
+    longest: int
 
 
 def layer_sums_path(prefix: Path, name: str) -> Path:
@@ -36,7 +42,7 @@ class LayerSums(TeacherVectors):
 
     def __init__(self, path):
         super().__init__(path)
-        check(self.description, SCHEMA, self.path)
+        check(self.description, LayerSumsDescription, self.path)
         self.layers, self.longest = self.description["layers"], self.description["longest"]
         if self.layers < 1 or self.width % self.layers:
             raise InputError(

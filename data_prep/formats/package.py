@@ -12,6 +12,8 @@ link that leads out of it is refused. Importing this module imports the standard
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.completion import check_unchanged, read_settings
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside
@@ -19,6 +21,11 @@ from command_line.records import check
 
 NAME = "package"  # of the command, and of its record
 RECORD = f"{NAME}.json"
+
+
+class PackageSettings(TypedDict):
+    models: list[str]
+    dataset: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Package:
                 f"{folder}: no {RECORD} in it; expected a folder of `python -m fairseq_ext package`"
             )
         path = folder / RECORD
-        check(settings, {"models": [str], "dataset": str}, path)
+        check(settings, PackageSettings, path)
         if not settings["models"]:
             raise InputError(f"{path}: field 'models' is empty, expected names of checkpoints")
         _check_links(folder)

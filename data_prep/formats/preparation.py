@@ -8,30 +8,36 @@ import dataclasses
 import functools
 import os
 from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
 from command_line.outputs import write_json
-from command_line.records import Anything, Objects, check, read_record
+from command_line.records import check, read_record
 from data_prep.normalization import normalize
-from data_prep.step_folder import SUBWORD
+from data_prep.step_folder import SubwordModel
 from data_prep.subword_models import load_subwords
 from data_prep.tokenizers import make_tokenizer
 
 FORMAT = 1
 FILE_NAME = "preparation.json"
-SCHEMA = {
-    "languages": [str],
-    "tokenizers": Objects(str),
-    "subword": SUBWORD,
-    "pairs": Objects(Objects(int)),
-    "dictionary_sha256": str,
-    "text_sha256": Objects(str),
-    "monolingual": Objects(Objects(int)),
-    "normalized": bool,
-}
+
+
+class PreparationRecord(TypedDict):
+    """What `preparation.json` holds, beside its format."""
+
+    languages: list[str]
+    tokenizers: dict[str, str]
+    subword: SubwordModel
+    pairs: dict[str, dict[str, int]]
+    dictionary_sha256: str
+    text_sha256: dict[str, str]
+    monolingual: dict[str, dict[str, int]]
+    normalized: bool
 
 
 def raw_text_path(folder, split: str, pair: str, language: str) -> Path:
@@ -80,12 +86,12 @@ class Preparation:
             raise InputError(
                 f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
             )
-        content = read_record(path, Anything)
+        content = read_record(path, Any)
         version = content.pop("format", None) if isinstance(content, dict) else None
         if version != FORMAT:
             raise InputError(f"{path}: format {shown(version)}, expected {FORMAT}")
-        check(content, SCHEMA, path)
-        if unknown := set(content) - set(SCHEMA):
+        check(content, PreparationRecord, path)
+        if unknown := content.keys() - PreparationRecord.__annotations__:
             raise InputError(f"{path}: unknown fields: {', '.join(sorted(unknown))}")
         preparation = cls(folder=Path(folder), **content)
         preparation._check_names(path)

@@ -17,35 +17,54 @@ import json
 import struct
 from collections.abc import Container
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.completion import file_identity
 from command_line.errors import InputError
 from command_line.outputs import reserve
-from command_line.records import Objects, OneOf, Optional, check, parse_json
+from command_line.records import check, parse_json
 from data_prep.formats.binary_header import read_header
 from data_prep.formats.sentences import data_path
 from data_prep.formats.vector_numbers import FLOATS
+from data_prep.formats.vectors import RecordOfEncoder
 
 SUFFIX, LAYERS_SUFFIX = ".vectors", ".layers"  # the second: `data_prep.formats.layer_sums`
 MAGIC = b"SENTVECS"
 VERSION = 1
 STEP = "python -m embeddings encode --data"
-SCHEMA = {
-    "encoder": {"name": str, "kind": str, "width": int, "weights": Optional(Objects(str))},
-    "text": {"file": str, "bytes": int},  # the binarized sentences
-    "read": {"kind": OneOf("tokens", "text")},  # what the encoder was given
-    "lines": int,
-    "width": int,
-    "dtype": OneOf(*FLOATS),
-    "normalized": bool,
-}
 # Of an encoder's record what its vectors do not depend on, but for rounding: where it lies, and libraries.
 CIRCUMSTANCES = ("model", "stored", "versions")
 _HEADER = struct.Struct("<8sII")
 _BLOCK = 64  # bytes, by which the vectors are aligned
 _LONGEST = 1 << 20  # bytes of a description
+
+
+class Sentences(TypedDict):
+    """The binarized sentences."""
+
+    file: str
+    bytes: int
+
+
+class Given(TypedDict):
+    """What the encoder was given."""
+
+    kind: Literal["tokens", "text"]
+
+
+class Description(TypedDict):
+    """What a file says of its vectors."""
+
+    encoder: RecordOfEncoder
+    text: Sentences
+    read: Given
+    lines: int
+    width: int
+    dtype: Literal[*FLOATS]
+    normalized: bool
 
 
 def vectors_path(prefix: Path, name: str) -> Path:
@@ -192,7 +211,7 @@ def _read_description(path: Path) -> tuple[dict, int]:
         stream.seek(_HEADER.size)
         content = stream.read(length)
     description = parse_json(content, path)
-    check(description, SCHEMA, path)
+    check(description, Description, path)
     begin, number = _HEADER.size + length, np.dtype(description["dtype"]).itemsize
     expected = begin + description["lines"] * description["width"] * number
     if min(description["lines"], description["width"]) < 1 or size != expected:

@@ -11,28 +11,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.outputs import atomic_path, write_json
-from command_line.records import OneOf, read_record
+from command_line.records import read_record
 from data_prep.formats.vector_numbers import FLOATS
-from data_prep.formats.vectors import ENDING, first_not_finite, load_array
+from data_prep.formats.vectors import ENDING, RecordOfEncoder, RecordOfText, first_not_finite, load_array
 
 FORMAT = 2
 KIND = "token-states"
 HINT = "expected states of `python -m embeddings encode --token-states`"
-SCHEMA = {
-    "format": OneOf(FORMAT),
-    "kind": OneOf(KIND),
-    "encoder": {"name": str, "kind": str, "width": int},
-    "text": {"path": str, "sha256": str, "lines": int},
-    "tokens": int,
-    "width": int,
-    "dtype": OneOf(*FLOATS),
-}
+
+
+class StatesRecord(TypedDict):
+    """What is said of states beside them."""
+
+    format: Literal[FORMAT]
+    kind: Literal[KIND]
+    encoder: RecordOfEncoder
+    text: RecordOfText
+    tokens: int
+    width: int
+    dtype: Literal[*FLOATS]
 
 
 def paths_of(vectors: Path) -> tuple[Path, Path, Path]:
@@ -74,7 +79,7 @@ class TokenStatesFile:
         check_finished(path.parent, step_name(Path(vectors)))
         if not record_path.is_file():
             raise InputError(f"{record_path}: no such file; {HINT}")
-        record = read_record(record_path, SCHEMA)
+        record = read_record(record_path, StatesRecord)
         states, tokens = load_array(path, HINT), load_array(tokens_path, HINT)
         count, width, lines = record["tokens"], record["width"], record["text"]["lines"]
         if (states.shape, str(states.dtype)) != ((count, width), record["dtype"]):

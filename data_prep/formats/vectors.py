@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
+from typing import Literal, NotRequired
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.completion import check_finished, file_identity
 from command_line.errors import InputError
 from command_line.outputs import checksum, reserve
-from command_line.records import Objects, OneOf, Optional, read_record
+from command_line.records import read_record
 from data_prep.formats.vector_numbers import DTYPES, FLOATS, Numbers
 
 ENDING = ".npy"
@@ -28,20 +30,40 @@ _NO_ARRAY = (  # what numpy raises over a file whose header is none: it parses i
 )  # fmt: skip
 FORMAT = 1
 KIND = "vectors"
-SCHEMA = {  # of the record beside
-    "format": int,
-    "kind": str,
-    "encoder": {"name": str, "kind": str, "width": int, "weights": Optional(Objects(str))},
-    "size": Optional(Objects(Optional(int))),
-    "language": Optional(str),
-    "text": {"path": str, "sha256": str, "lines": int},
-    "width": int,
-    "dtype": OneOf(*DTYPES),
-    "normalized": bool,
-    "cut": Optional(int),
-    "vectors_sha256": str,
-    "vectors_file": {},  # `file_identity`: whoever reads large vectors looks at samples of them
-}
+
+
+class RecordOfEncoder(TypedDict):
+    """What is always said of an encoder."""
+
+    name: str
+    kind: str
+    width: int
+    weights: NotRequired[dict[str, str] | None]
+
+
+class RecordOfText(TypedDict):
+    """The text of which vectors are."""
+
+    path: str
+    sha256: str
+    lines: int
+
+
+class VectorsRecord(TypedDict):
+    """What is said of vectors beside them."""
+
+    format: int
+    kind: str
+    encoder: RecordOfEncoder
+    size: NotRequired[dict[str, int | None] | None]
+    language: NotRequired[str | None]
+    text: RecordOfText
+    width: int
+    dtype: Literal[*DTYPES]
+    normalized: bool
+    cut: NotRequired[int | None]
+    vectors_sha256: str
+    vectors_file: dict  # `file_identity`: whoever reads large vectors looks at samples of them
 
 
 def step_name(path) -> str:
@@ -107,7 +129,7 @@ class VectorsFile:
         check_finished(path.parent, step_name(path))
         stored = load_array(path, "expected vectors of `python -m embeddings encode`, NAME.npy")
         beside = record_path(path)
-        record = read_record(beside, SCHEMA) if beside.is_file() else None
+        record = read_record(beside, VectorsRecord) if beside.is_file() else None
         numbers = _numbers_of(path, stored, record)
         if record and (stored.shape, stored.dtype) != (
             (record["text"]["lines"], numbers.columns),

@@ -13,6 +13,7 @@ Memory: `CANDIDATES_PER_LINE` rows for every line of the sets, and what is cut o
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import accumulate, compress
+from operator import not_
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -28,44 +29,38 @@ BitextRow = tuple[str, ...]  # a text per language, and the document ("" if ther
 Candidates = dict[bytes, list[BitextRow]]  # unit -> its rows
 
 
-def units_of(shared: int, columns: Columns) -> Candidates:
-    """The units of some rows; of a sentence that comes again the first row.
+def with_digests(shared: int, columns: Columns) -> tuple[list[bytes], Columns]:
+    """The units of some rows, and the rows.
 
     Args:
         shared: place of the side whose sentences are units.
         columns: as `Bitext.map` gives them.
     """
-    units: Candidates = {}
-    for row in zip(*columns, strict=True):
-        if "" in row[:-1]:
-            continue
-        document = row[-1]
-        text = document or normalize(row[shared])
-        rows = units.setdefault(blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest(), [])
-        if document or not rows:
-            rows.append(row)
-    return units
+    names = (name or normalize(text) for name, text in zip(columns[-1], columns[shared], strict=True))
+    return [blake2b(name.encode(), digest_size=_DIGEST_BYTES).digest() for name in names], columns
 
 
-def first_units(blocks: Iterable[Candidates], lines: int) -> Candidates:
+def first_units(blocks: Iterable[tuple[list[bytes], Columns]], lines: int) -> Candidates:
     """The first units by their hashes, which have at least so many lines, if there are.
 
     Args:
-        blocks: the units of consecutive rows.
+        blocks: as `with_digests` gives them.
     """
     units: Candidates = {}
     rows, bound = 0, b"\xff" * (_DIGEST_BYTES + 1)
-    for block in blocks:
-        for digest, more in block.items():
-            if digest >= bound:
+    for digests, columns in blocks:
+        small = [place for place, digest in enumerate(digests) if digest < bound]
+        for place in small:
+            digest, row = digests[place], tuple(column[place] for column in columns)
+            if digest >= bound or "" in row[:-1]:
                 continue
             if digest not in units:
-                units[digest] = more
-            elif more[0][-1]:
-                units[digest] += more
+                units[digest] = [row]
+            elif row[-1]:
+                units[digest].append(row)
             else:
                 continue
-            rows += len(more)
+            rows += 1
             if rows >= 2 * lines and len(units) > 1:
                 units, bound = _smallest(units, lines)
                 rows = sum(map(len, units.values()))
@@ -137,7 +132,7 @@ def training_part(held_out: list[set[str]], documents: set[str], columns: Column
         marks.append(map(documents.__contains__, names))
     if not marks:
         return part_of(columns)
-    kept = [True not in row for row in zip(*marks, strict=True)]
+    kept = list(map(not_, map(any, zip(*marks, strict=True))))
     part = part_of([list(compress(column, kept)) for column in columns])
     return part._replace(left_out=len(kept) - part.lines)
 

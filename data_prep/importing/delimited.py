@@ -33,14 +33,14 @@ LONGEST_FIELD = 1 << 24  # characters; of csv it is 128 K
 
 
 def open_tsv(path: Path, choice: Choice) -> Table:
-    return _open(path, choice, _tsv_blocks, _tsv_fields)
+    return _open(path, choice, _tsv_blocks, _tsv_fields, _ChosenOfTsv)
 
 
 def open_csv(path: Path, choice: Choice) -> Table:
-    return _open(path, choice, _csv_blocks, list)
+    return _open(path, choice, _csv_blocks, list, _Chosen)
 
 
-def _open(path: Path, choice: Choice, read, fields_of) -> Table:
+def _open(path: Path, choice: Choice, read, fields_of, chosen_of) -> Table:
     with closing(read(path)) as blocks:
         first = next((fields_of(block)[0] for _, block in blocks), None)
     if first is None:
@@ -53,7 +53,7 @@ def _open(path: Path, choice: Choice, read, fields_of) -> Table:
     languages = tuple(key for key in columns if key != DOCUMENT)
     order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
     said = ", ".join(f"column {column + 1} is {key}" for key, column in columns.items())
-    chosen = _Chosen(path, fields_of, tuple(order), len(first), int(has_names), not choice.columns)
+    chosen = chosen_of(path, fields_of, tuple(order), len(first), int(has_names), not choice.columns)
     return Table(languages, partial(read, path), chosen, DOCUMENT in columns, f"{path}: {said}")
 
 
@@ -138,3 +138,16 @@ class _Chosen:
         if number == 1:
             rows = rows[self.names :]
         return [[row[column] for row in rows] for column in self.columns]
+
+
+class _ChosenOfTsv(_Chosen):
+    """The same without a list per line, where lines have as many fields as the first: twice as fast."""
+
+    def __call__(self, numbered: tuple[int, Block]) -> Columns:
+        number, block = numbered
+        lines = lines_of(block)
+        if {line.count("\t") for line in lines} != {self.fields - 1}:
+            return super().__call__(numbered)
+        fields = "\t".join(lines).split("\t")
+        names = self.names if number == 1 else 0
+        return [fields[column :: self.fields][names:] for column in self.columns]

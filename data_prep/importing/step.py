@@ -46,7 +46,7 @@ from data_prep.importing.cutting import (
     first_units,
     part_of,
     training_part,
-    units_of,
+    with_digests,
 )
 from data_prep.importing.formats import FORMATS, SIDE_FORMATS, find_sources
 from data_prep.importing.tables import DOCUMENT, columns_of
@@ -196,10 +196,11 @@ def _add_zero_shot(split: str, sets: dict[str, list[BitextRow]], centric: str | 
 def _candidates(job: ImportJob, bitext: Bitext, wanted: dict, workers: Workers) -> Candidates:
     lines = sum(number for (_, pair), number in wanted.items() if pair == bitext.pair)
     shared = shared_language(bitext.languages, job.centric) or bitext.languages[0]
-    units = bitext.map(workers, partial(units_of, bitext.languages.index(shared)))
-    title = f"choose from train.{bitext.pair}"
-    blocks = progress(units, None, title, "line", size=lambda block: sum(map(len, block.values())))
-    return first_units(blocks, CANDIDATES_PER_LINE * lines)
+    blocks = bitext.map(workers, partial(with_digests, bitext.languages.index(shared)))
+    shown = progress(
+        blocks, None, f"choose from train.{bitext.pair}", "line", size=lambda block: len(block[0])
+    )
+    return first_units(shown, CANDIDATES_PER_LINE * lines)
 
 
 def _documents(sets: dict) -> set[str]:

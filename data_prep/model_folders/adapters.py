@@ -2,10 +2,13 @@
 
 from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.options import shown
-from command_line.records import AnyOf, Objects, OneOf, Optional, check
+from command_line.records import check
 from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.libraries import as_one_line
 from data_prep.model_folders.settings import refuse_code
@@ -13,28 +16,7 @@ from data_prep.model_folders.settings import refuse_code
 KIND = "adapters of peft"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ADAPTER_CONFIGURATION = "adapter_config.json"
-NAMES = Optional(AnyOf(str, [str]))  # of layers; one text is a regular expression
-LORA = {
-    "peft_type": OneOf("LORA"),
-    "task_type": Optional(OneOf("CAUSAL_LM")),
-    "r": int,
-    "lora_alpha": Optional(float),
-    "lora_dropout": Optional(float),
-    "lora_bias": Optional(bool),
-    "bias": Optional(OneOf("none", "all", "lora_only")),
-    "fan_in_fan_out": Optional(bool),
-    "use_rslora": Optional(bool),
-    "use_dora": Optional(bool),
-    "init_lora_weights": Optional(AnyOf(bool, OneOf("gaussian"))),  # other beginnings change the model itself
-    "target_modules": NAMES,
-    "exclude_modules": NAMES,
-    "modules_to_save": Optional([str]),
-    "layers_to_transform": Optional(AnyOf(int, [int])),
-    "layers_pattern": NAMES,
-    "rank_pattern": Optional(Objects(int)),
-    "alpha_pattern": Optional(Objects(float)),
-    "inference_mode": Optional(bool),
-}
+Names = str | list[str] | None  # of layers; one text is a regular expression
 ORIGIN = (  # where an adapter came from: read by nobody here, and never followed
     "base_model_name_or_path",
     "revision",
@@ -43,6 +25,33 @@ ORIGIN = (  # where an adapter came from: read by nobody here, and never followe
     "megatron_core",
     "runtime_config",
 )
+
+
+class LoraConfiguration(TypedDict):
+    """What a plain adapter says of itself."""
+
+    peft_type: Literal["LORA"]
+    task_type: NotRequired[Literal["CAUSAL_LM"] | None]
+    r: int
+    lora_alpha: NotRequired[float | None]
+    lora_dropout: NotRequired[float | None]
+    lora_bias: NotRequired[bool | None]
+    bias: NotRequired[Literal["none", "all", "lora_only"] | None]
+    fan_in_fan_out: NotRequired[bool | None]
+    use_rslora: NotRequired[bool | None]
+    use_dora: NotRequired[bool | None]
+    init_lora_weights: NotRequired[bool | Literal["gaussian"] | None]  # others change the model itself
+    target_modules: NotRequired[Names]
+    exclude_modules: NotRequired[Names]
+    modules_to_save: NotRequired[list[str] | None]
+    layers_to_transform: NotRequired[int | list[int] | None]
+    layers_pattern: NotRequired[Names]
+    rank_pattern: NotRequired[dict[str, int] | None]
+    alpha_pattern: NotRequired[dict[str, float] | None]
+    inference_mode: NotRequired[bool | None]
+
+
+LORA = LoraConfiguration.__annotations__.keys()
 
 
 def check_adapter(path: Path, option: str = "--tuned") -> ModelFolder:
@@ -57,9 +66,9 @@ def check_adapter(path: Path, option: str = "--tuned") -> ModelFolder:
             raise InputError(f"{path / name}: no such file; expected an adapter, the output of `llm tune`")
     folder.take(ADAPTER_WEIGHTS)
     where, content = path / ADAPTER_CONFIGURATION, folder.read(ADAPTER_CONFIGURATION)
-    check(content, {}, where)
+    check(content, dict, where)
     refuse_code(content, where)
-    check(content, LORA, where)
+    check(content, LoraConfiguration, where)
     defaults = _defaults(path, option)
     for name, value in content.items():
         if name not in (*LORA, *ORIGIN) and value and value != defaults.get(name):

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.errors import InputError
-from command_line.records import Objects, check
+from command_line.records import check
 from data_prep.model_folders.allowed import VOCABULARIES
 from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.settings import (
@@ -20,6 +22,12 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 SHARD = re.compile(r"[\w.-]+\.safetensors")
 FORMATS = (None, "pt", "mlx")  # of a file of safetensors; others are read by other libraries
 ADAPTER = "adapter_config.json"
+
+
+class WeightsIndex(TypedDict):
+    """Which file has which weights."""
+
+    weight_map: dict[str, str]
 
 
 def check_model(path: Path, option: str = "--model") -> ModelFolder:
@@ -90,7 +98,9 @@ def take_weights(folder: ModelFolder, place: str = "") -> None:
     path, index = folder.path / place / INDEX, folder.read(place + INDEX)
     if index is None:
         _refuse_lack(folder, place)
-    check(index, {"weight_map": Objects(str, at_least=1)}, path)
+    check(index, WeightsIndex, path)
+    if not index["weight_map"]:
+        raise InputError(f"{path}: field 'weight_map' is {{}}, expected at least 1 fields in it")
     for name in sorted(set(index["weight_map"].values())):
         if not SHARD.fullmatch(name):
             raise InputError(f"{path}: names the file {name!r:.80}; expected *.safetensors in this folder")

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
 from command_line.options import shown
-from command_line.records import Objects, OneOf, Optional, check
+from command_line.records import check
 from data_prep.model_folders.allowed import ACTIVATIONS, MODULES
 from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.models import CONFIGURATION, take_tokenizer, take_weights
@@ -26,14 +29,33 @@ OF_TRANSFORMER = tuple(  # the file of its settings, by the model that older ver
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 VECTOR, STATES = "sentence_embedding", "token_embeddings"
-TEXT_MODEL = {  # what Transformer may be told of a model of text
-    "max_seq_length": Optional(int),
-    "do_lower_case": Optional(bool),
-    "unpad_inputs": Optional(bool),
-    "transformer_task": Optional(OneOf("feature-extraction")),
-    "module_output_name": Optional(OneOf(STATES)),
-}
 MODALITY = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
+
+
+class TextModel(TypedDict, total=False):
+    """What Transformer may be told of a model of text."""
+
+    max_seq_length: int | None
+    do_lower_case: bool | None
+    unpad_inputs: bool | None
+    transformer_task: Literal["feature-extraction"] | None
+    module_output_name: Literal[STATES] | None
+
+
+class WholeModel(TypedDict, total=False):
+    """What a model says of itself."""
+
+    prompts: dict[str, str] | None
+    default_prompt_name: str | None
+    similarity_fn_name: str | None
+    model_type: Literal["SentenceTransformer"] | None
+
+
+class Module(TypedDict):
+    """One of the list."""
+
+    type: str
+    path: str
 
 
 def check_modules(path: Path, option: str = "--model") -> ModelFolder:
@@ -67,7 +89,7 @@ def listed_modules(folder: ModelFolder) -> list[tuple[str, str]]:
     path, content = folder.path / MODULES_LIST, folder.read(MODULES_LIST)
     if content is None:
         raise InputError(f"{path}: no such file; expected a model of {KIND}")
-    check(content, [{"type": str, "path": str}], path)
+    check(content, list[Module], path)
     modules, shown_to_library = [], []
     for number, module in enumerate(content):
         named = CLASS.fullmatch(module["type"])
@@ -124,7 +146,7 @@ def _take_transformer(folder: ModelFolder, place: str) -> None:
     if name is None:
         return
     path, content = folder.path / place / name, folder.read(place + name)
-    check(content, TEXT_MODEL, path)
+    check(content, TextModel, path)
     refuse_code(content, path)
     longest = content.get("max_seq_length")
     if longest is not None and longest < 1:
@@ -133,7 +155,7 @@ def _take_transformer(folder: ModelFolder, place: str) -> None:
         )
     if content.get("modality_config") not in (None, MODALITY):
         raise InputError(f"{path}: field 'modality_config' is of more than text; expected {MODALITY}")
-    allowed = {*TEXT_MODEL, "modality_config"}
+    allowed = {*TextModel.__annotations__, "modality_config"}
     for field, value in content.items():
         if field not in allowed and value:
             raise InputError(
@@ -151,7 +173,7 @@ def _take_module(folder: ModelFolder, kind: str, place: str) -> None:
         if kind != "Normalize":
             raise InputError(f"{path}: no such file; expected the settings of the module {kind}")
         return
-    check(content, {}, path)
+    check(content, dict, path)
     _check_fields(kind, content, path)
     folder.show(place + CONFIGURATION, content)
     if kind in WITH_WEIGHTS:
@@ -167,10 +189,10 @@ def _check_fields(kind: str, content: Mapping, path: Path) -> None:
                     " such as torch.nn.modules.activation.Tanh"
                 )
         elif name in ("module_input_name", "module_output_name"):
-            check(value, Optional(OneOf(VECTOR)), path, name)
+            check(value, Literal[VECTOR] | None, path, name)
         elif name == "pooling_mode" and kind == POOLING:
             texts = value if isinstance(value, list) else [value]
-            check(texts, [str], path, name)
+            check(texts, list[str], path, name)
         elif not (value is None or isinstance(value, bool | int | float)):
             raise InputError(f"{path}: field {name!r:.80} is {shown(value):.80}; expected a number")
 
@@ -180,14 +202,8 @@ def _take_whole(folder: ModelFolder) -> None:
     path, content = folder.path / WHOLE, folder.read(WHOLE)
     if content is None:
         return
-    fields = {
-        "prompts": Optional(Objects(str)),
-        "default_prompt_name": Optional(str),
-        "similarity_fn_name": Optional(str),
-        "model_type": Optional(OneOf("SentenceTransformer")),
-    }
-    check(content, fields, path)
-    kept = {name: content[name] for name in fields if content.get(name) is not None}
+    check(content, WholeModel, path)
+    kept = {name: content[name] for name in WholeModel.__annotations__ if content.get(name) is not None}
     default = kept.get("default_prompt_name")
     if default is not None and default not in kept.get("prompts", {}):
         raise InputError(

@@ -7,11 +7,13 @@ Fields that name code, files or other models are refused. What only tells where 
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.options import shown
-from command_line.records import AnyOf, Objects, OneOf, Optional, check
+from command_line.records import check
 from data_prep.model_folders.allowed import (
     ATTENTIONS,
     CODE_FIELDS,
@@ -35,12 +37,26 @@ ORIGIN = (
     "processor_class",
     "chat_template",
 )  # read by nobody here
-TOKEN = AnyOf(str, {"content": str})
 LANGUAGES = ("src_lang", "tgt_lang", "source_lang", "target_lang")
 TEXTS = (  # of tokenizers, beside their tokens
     "padding_side", "truncation_side", "model_input_names", *LANGUAGES, "language_codes", "errors",
     "wordpieces_prefix", "never_split", "tokenizer_class",
 )  # fmt: skip
+
+
+class Content(TypedDict):
+    """A token with what else is said of it."""
+
+    content: str
+
+
+Token = str | Content
+Sizes = TypedDict("Sizes", dict.fromkeys(SIZES, int | None), total=False)
+
+
+class TokenizerSettings(TypedDict, total=False):
+    tokenizer_class: str | None
+    model_max_length: float | None
 
 
 def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
@@ -58,7 +74,7 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
     path, content = folder.path / place / CONFIGURATION, folder.read(place + CONFIGURATION)
     if content is None:
         return None
-    check(content, dict.fromkeys(SIZES, Optional(int)), path)
+    check(content, Sizes, path)
     refuse_code(content, path)
     kind = content.get("model_type")
     if not isinstance(kind, str) or kind not in MODEL_TYPES:
@@ -98,13 +114,12 @@ def take_generation(folder: ModelFolder) -> None:
     path, content = folder.path / GENERATION, folder.read(GENERATION)
     if content is None:
         return
-    check(content, {}, path)
+    check(content, dict, path)
     refuse_code(content, path)
-    tokens: Any = AnyOf([[int]], AnyOf([int], Optional(int)))
     fields = {
-        "num_beams": Optional(int),
-        "early_stopping": Optional(AnyOf(OneOf("never"), bool)),
-        **dict.fromkeys(GENERATION_TOKENS, tokens),
+        "num_beams": int | None,
+        "early_stopping": Literal["never"] | bool | None,
+        **dict.fromkeys(GENERATION_TOKENS, list[list[int]] | list[int] | int | None),
     }
     shown_fields = {name: value for name, value in content.items() if name in fields}
     for name, value in shown_fields.items():
@@ -123,12 +138,12 @@ def take_tokenizer_settings(folder: ModelFolder, place: str = "") -> Mapping:
     """
     _take_special_tokens(folder, place)
     if (added := folder.read(place + ADDED_TOKENS)) is not None:
-        check(added, Objects(int), folder.path / place / ADDED_TOKENS)
+        check(added, dict[str, int], folder.path / place / ADDED_TOKENS)
         folder.show(place + ADDED_TOKENS, added)
     path, content = folder.path / place / TOKENIZER, folder.read(place + TOKENIZER)
     if content is None:
         return {}
-    check(content, {"tokenizer_class": Optional(str), "model_max_length": Optional(float)}, path)
+    check(content, TokenizerSettings, path)
     refuse_code(content, path)
     kept = {name: value for name, value in content.items() if name not in ORIGIN}
     _check_class(kept.get("tokenizer_class"), path)
@@ -160,19 +175,19 @@ def _check_tokenizer_field(name: str, value, path) -> None:
             " are found by their names"
         )
     if name == "sp_model_kwargs":
-        check(value, Optional(Objects(AnyOf(bool, float))), path, name)
+        check(value, dict[str, bool | float] | None, path, name)
     elif name == "added_tokens_decoder":
-        check(value, Objects({"content": str}), path, name)
+        check(value, dict[str, Content], path, name)
     elif name == "extra_special_tokens":
-        check(value, AnyOf([TOKEN], Optional(Objects(TOKEN))), path, name)
+        check(value, list[Token] | dict[str, Token] | None, path, name)
     elif name == "additional_special_tokens":
-        check(value, Optional([TOKEN]), path, name)
+        check(value, list[Token] | None, path, name)
     elif name.endswith("_token"):
-        check(value, AnyOf(bool, Optional(TOKEN)), path, name)  # add_bos_token is true or false
+        check(value, bool | Token | None, path, name)  # add_bos_token is true or false
     elif name == "model_input_names":
-        check(value, [str], path, name)
+        check(value, list[str], path, name)
     elif name in ("padding_side", "truncation_side", *LANGUAGES):
-        check(value, Optional(str), path, name)
+        check(value, str | None, path, name)
 
 
 def _is_read(name: str, value) -> bool:
@@ -187,7 +202,7 @@ def _take_special_tokens(folder: ModelFolder, place: str) -> None:
     path, content = folder.path / place / SPECIAL_TOKENS, folder.read(place + SPECIAL_TOKENS)
     if content is None:
         return
-    check(content, Objects(AnyOf([TOKEN], Optional(TOKEN))), path)
+    check(content, dict[str, list[Token] | Token | None], path)
     for name in content:
         if not name.endswith(("_token", "special_tokens")):
             raise InputError(f"{path}: field {name!r:.80}; expected special tokens alone, such as pad_token")

@@ -12,6 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line.completion import check_finished
 from command_line.dask_workers import DaskWorkers
@@ -19,7 +22,7 @@ from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
-from command_line.records import Optional, read_json, read_record
+from command_line.records import read_json, read_record
 from command_line.workers import Workers
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
@@ -32,7 +35,9 @@ from data_prep.step_folder import StepFolder
 
 LINES_PER_SHARD = 1_000
 COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "words", "moved", "inside-words")
-SHARD = {**dict.fromkeys(COUNTS, Optional(int)), "lines": int}  # the record of a finished one
+ShardCounts = TypedDict(  # the record of a finished shard
+    "ShardCounts", {**dict.fromkeys(COUNTS, NotRequired[int | None]), "lines": int}
+)
 
 
 def texts_of_language(folder: Path, language: str) -> list[Path]:
@@ -157,7 +162,7 @@ def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, sha
     numbers: list[int] = []
     todo = _unfinished(read_shards(path, raw, parses, choice.name), shards, numbers)
     results = workers.map(functools.partial(structures_of_shard, choice), todo)
-    finished = sum(read_record(done, SHARD)["lines"] for done in shards.glob("[!.]*.json"))
+    finished = sum(read_record(done, ShardCounts)["lines"] for done in shards.glob("[!.]*.json"))
     total = count_lines(path) - finished
     for result in progress(results, total, f"{kind} {path.name}", "line", size=lambda item: len(item.values)):
         write_structures(_shard_path(shards, result.number), kind, result.values)
@@ -167,7 +172,7 @@ def structures_of_file(paths, output: Path, kind: str, choice: ParserChoice, sha
     join_structures(output, kind, [_shard_path(shards, number) for number in numbers])
     counts: Counter = Counter()
     for number in numbers:
-        counts.update(read_record(_counts_path(shards, number), SHARD))
+        counts.update(read_record(_counts_path(shards, number), ShardCounts))
     return {name: counts[name] for name in COUNTS}
 
 

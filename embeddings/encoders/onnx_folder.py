@@ -1,30 +1,34 @@
 """Encoders that `fairseq_ext export --to onnx` has written; onnxruntime computes, on a processor."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.provenance import versions
-from command_line.records import OneOf, read_record
+from command_line.records import read_record
 from data_prep.model_folders.graphs import RECORD, load_graph
 from data_prep.model_folders.identity import files_of
 from data_prep.model_folders.libraries import as_one_line
 from embeddings.encoders.huggingface import token_ids
 from embeddings.encoders.options import ONNX, EncoderOptions
 from embeddings.encoders.sentence_encoder import TokenEncoder
-from embeddings.encoders.sizes import SCHEMA as SIZES
-from embeddings.encoders.sizes import EncoderSize
+from embeddings.encoders.sizes import EncoderSize, SizeRecord
 
 LONGEST_TRIAL = 1024  # tokens of the sentence that is tried
-SCHEMA = {
-    "format": OneOf(1),
-    "width": int,
-    "longest": int,
-    "pad": int,
-    "precision": str,
-    "size": SIZES,
-}
+
+
+class GraphRecord(TypedDict):
+    """What is said of a graph beside it."""
+
+    format: Literal[1]
+    width: int
+    longest: int
+    pad: int
+    precision: str
+    size: SizeRecord
 
 
 class OnnxEncoder(TokenEncoder):
@@ -51,7 +55,7 @@ class OnnxEncoder(TokenEncoder):
                 asked for than the graph has.
         """
         session, tokenizer = load_graph(options.model)
-        record = read_record(options.model / RECORD, SCHEMA)
+        record = read_record(options.model / RECORD, GraphRecord)
         for name, least in (("width", 1), ("longest", 1), ("pad", 0)):
             if record[name] < least:
                 raise InputError(

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, fields, replace
 
-from command_line.records import Optional
+from typing_extensions import TypedDict
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,13 @@ class EncoderSize:
     @classmethod
     def of_record(cls, record: dict | None) -> "EncoderSize":
         """What a record says; nothing is known of vectors of another program."""
-        return cls(**{name: value for name, value in (record or {}).items() if name in SCHEMA})
+        return cls(
+            **{name: value for name, value in (record or {}).items() if name in SizeRecord.__annotations__}
+        )
 
 
 NUMBERED = re.compile(r"(?:^|\.)layers?\.(\d+)\.")  # the layer in the name of a parameter
-SCHEMA = {field.name: Optional(int) for field in fields(EncoderSize)}  # in records
+SizeRecord = TypedDict("SizeRecord", {field.name: int | None for field in fields(EncoderSize)}, total=False)
 
 
 def size_of(weights, prefix: str = "", **others: int | None) -> EncoderSize:

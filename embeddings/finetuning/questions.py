@@ -17,13 +17,42 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.errors import InputError
 from command_line.lines import read_rows
 from command_line.records import check, parse_json
 
-LAYOUT = {"data": [{"paragraphs": [{"context": str, "qas": [{"id": str}]}]}]}
-QUESTION = {"question": str, "answers": [{"text": str, "answer_start": int}]}
 _LINES = 1_000  # at a time
+
+
+class Named(TypedDict):
+    id: str
+
+
+class Paragraph(TypedDict):
+    context: str
+    qas: list[Named]
+
+
+class Article(TypedDict):
+    paragraphs: list[Paragraph]
+
+
+class Squad(TypedDict):
+    """The layout of a file."""
+
+    data: list[Article]
+
+
+class Answer(TypedDict):
+    text: str
+    answer_start: int
+
+
+class AskedQuestion(TypedDict):
+    question: str
+    answers: list[Answer]
 
 
 @dataclass(frozen=True, slots=True)  # SQuAD's training set has 88 thousand, and every translation of it
@@ -82,7 +111,7 @@ def with_place(questions: Sequence[Question], where: str) -> list[Question]:
 
 def _asked(path: Path) -> Iterator[Question]:
     record = parse_json(b"".join(chain.from_iterable(read_rows(path, _LINES))), path)
-    check(record, LAYOUT, path)
+    check(record, Squad, path)
     names = set()
     for paragraph in (one for article in record["data"] for one in article["paragraphs"]):
         for asked in paragraph["qas"]:
@@ -90,7 +119,7 @@ def _asked(path: Path) -> Iterator[Question]:
             if name in names:
                 raise InputError(f"{where} is there twice; expected every id once")
             names.add(name)
-            check(asked, QUESTION, where)
+            check(asked, AskedQuestion, where)
             if not asked["answers"]:
                 raise InputError(f"{where} has no answers; expected some, as in SQuAD 1.1")
             yield _question(asked, paragraph["context"])

@@ -9,6 +9,9 @@ same model can be compared.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from command_line import options as types
 from command_line.errors import InputError
@@ -16,7 +19,7 @@ from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, switch
 from command_line.outputs import checksum
 from command_line.progress import progress
-from command_line.records import OneOf, check
+from command_line.records import check
 from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.loading import check_complete
 from data_prep.model_folders.models import WEIGHTS, take_weights
@@ -32,6 +35,8 @@ SIZES = (
     "intermediate_size", "max_position_embeddings", "type_vocab_size",
 )  # fmt: skip
 PROJECTION = "encoder.embedding_projection", "encoder.embedding_hidden_mapping_in"  # of the port, of RemBERT
+
+Configuration = TypedDict("Configuration", {"model_type": Literal["bleurt"], **dict.fromkeys(SIZES, int)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +67,7 @@ def checked(path: Path) -> ModelFolder:
     configuration = folder.read(CONFIGURATION)
     if configuration is None:
         raise InputError(f"{path / CONFIGURATION}: no such file; expected that of BLEURT-20 in PyTorch")
-    check(configuration, {"model_type": OneOf("bleurt"), **dict.fromkeys(SIZES, int)}, path / CONFIGURATION)
+    check(configuration, Configuration, path / CONFIGURATION)
     folder.show(CONFIGURATION, {name: configuration[name] for name in SIZES})
     if folder.take(VOCABULARY) is None:
         raise InputError(f"{path / VOCABULARY}: no such file; expected the pieces of BLEURT-20")

@@ -24,7 +24,7 @@ TOKENS = {"all": "", "no-tags": ", without tags", "words": ", only words"}  # an
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recognize(ProtocolOptions):
+class Options(ProtocolOptions):
     """What is recognized, from what; how the classifiers learn is inherited."""
 
     states: list[Path] = positional("folder of `eval probe states`", nargs="+", metavar="STATES")
@@ -47,6 +47,7 @@ class Recognize(ProtocolOptions):
     control: bool = switch(
         "also the control task, random labels of tokens, and the selectivity (Hewitt and Liang, 2019)"
     )
+    written: Written
 
     @property
     def variant(self) -> str:
@@ -61,13 +62,6 @@ class Recognize(ProtocolOptions):
         return "".join(said)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Recognize):
-    """Options of the command."""
-
-    written: Written
-
-
 def main(options: Options) -> None:
     options.chosen()  # refuses settings that the protocol does not have before anything is read
     inputs = [*index_files(options.states), *([options.labels] if options.labels else [])]
@@ -75,7 +69,7 @@ def main(options: Options) -> None:
     publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def check_distinct(options: Recognize) -> None:
+def check_distinct(options: Options) -> None:
     """No two stores are of one seed of one system on one dataset: known before the training, not after it."""
     first: dict[tuple, Path] = {}
     for folder in options.states:
@@ -89,7 +83,7 @@ def check_distinct(options: Recognize) -> None:
         first[key] = folder
 
 
-def measure(options: Recognize) -> Measured:
+def measure(options: Options) -> Measured:
     """One run per store; other tokens, another protocol or forced references make another curve."""
     from eval.probes.recognition import recognize
 

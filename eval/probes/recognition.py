@@ -63,7 +63,7 @@ def recognize(folder, options) -> Recognition:
 
     Args:
         folder: of the store.
-        options: `eval.probes.llr.Recognize`.
+        options: `eval.probes.llr.Options`.
 
     Raises:
         InputError: a set without states or without tokens, or one language only.

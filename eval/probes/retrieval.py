@@ -40,8 +40,8 @@ LEXICON = "word2word"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retrieval(StoreOptions):
-    """What is retrieved from these states."""
+class Options(StoreOptions):
+    """Options of the command."""
 
     words: Path | None = option(
         "also word retrieval, with the alignments of this binarized folder (data_prep align)", metavar="DATA"
@@ -50,12 +50,6 @@ class Retrieval(StoreOptions):
         f"with --words: which (default: {LEXICON} as in C.3 if it is there, or the only one)", metavar="NAME"
     )
     batch_tokens: int = option("tokens of a batch to retrieve from (thesis C.3)", BATCH_TOKENS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options(Retrieval):
-    """Options of the command."""
-
     written: Written
 
 
@@ -68,7 +62,7 @@ def main(options: Options) -> None:
     publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def measure(options: Retrieval) -> Measured:
+def measure(options: Options) -> Measured:
     """One run per store."""
     measured = Measured()
     for folder in options.states:
@@ -97,7 +91,7 @@ def sentence_retrieval(pair, first: np.ndarray, second: np.ndarray, batch_tokens
     )
 
 
-def words(folder, options: Retrieval) -> list[dict]:
+def words(folder, options: Options) -> list[dict]:
     """P@1 of aligned words from those of the same batch, and their number, of every pair of languages."""
     store = StateStore.open(folder)
     pairs, layer, rows = parallel_pairs(store, options.split), encoder_layers(store)[OUTPUT], []

@@ -28,19 +28,13 @@ KIND = "similarity"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similarity(StoreOptions):
-    """How alike languages are in each layer of these states."""
+class Options(StoreOptions):
+    """Options of the command."""
 
     variance: float = option(
         "share of the variance that SVCCA keeps", VARIANCE, type=types.number(0, 1, above=True)
     )
     permutations: int = option("orders of sentences that chance is measured with", PERMUTATIONS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options(Similarity):
-    """Options of the command."""
-
     written: Written
 
 
@@ -48,7 +42,7 @@ def main(options: Options) -> None:
     publish(KIND, options, index_files(options.states), lambda: measure(options), options.written)
 
 
-def measure(options: Similarity) -> Measured:
+def measure(options: Options) -> Measured:
     """One run per store; a warning where sentences in any order would be about as similar."""
     measured = Measured()
     for folder in options.states:

@@ -38,37 +38,15 @@ def principal_directions(states: np.ndarray, variance: float = VARIANCE) -> np.n
     return vectors[:, : min(int(np.searchsorted(kept, variance)) + 1, max(rank, 1))]
 
 
-def svcca(first: np.ndarray, second: np.ndarray, variance: float = VARIANCE) -> float:
-    """Mean canonical correlation of the principal directions of two sets of states (Raghu et al., 2017).
-
-    The canonical correlations of two subspaces are the singular values of the product of orthonormal bases
-    (Bjorck and Golub, 1973): no covariance matrix is inverted, so small variances do no harm. With fewer
-    sentences than kept directions of both sides together, correlations of 1 are inevitable.
-
-    Args:
-        first, second: n x C and n x D, row i of both belongs together.
-
-    Returns:
-        Mean over the smaller number of kept directions, from 0 to 1.
-    """
-    bases = principal_directions(first, variance), principal_directions(second, variance)
-    return mean_correlation(*bases)
-
-
 def mean_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Mean canonical correlation of the spans of orthonormal columns, n x k and n x l."""
-    return float(np.linalg.svd(first.T @ second, compute_uv=False).clip(0, 1).mean())
+    """SVCCA of principal directions (Raghu et al., 2017): the mean canonical correlation of the spans of
+    orthonormal columns, n x k and n x l, over the smaller number of columns.
 
-
-def linear_cka(first: np.ndarray, second: np.ndarray) -> float:
-    """Linear centred kernel alignment (Kornblith et al., 2019, section 3), from 0 to 1.
-
-    ||Y'X||^2 / (||X'X|| ||Y'Y||) in Frobenius norms of the centred states: n x C and n x D.
-
-    Raises:
-        ValueError: all states of a side are equal.
+    Canonical correlations of two subspaces are the singular values of the product of orthonormal bases
+    (Bjorck and Golub, 1973): no covariance matrix is inverted, so small variances do no harm. With fewer
+    sentences than columns of both sides together, correlations of 1 are inevitable.
     """
-    return alignment(unit_covariance(centred(first)), unit_covariance(centred(second)))
+    return float(np.linalg.svd(first.T @ second, compute_uv=False).clip(0, 1).mean())
 
 
 def unit_covariance(states: np.ndarray) -> np.ndarray:
@@ -77,7 +55,9 @@ def unit_covariance(states: np.ndarray) -> np.ndarray:
 
 
 def alignment(first: np.ndarray, second: np.ndarray) -> float:
-    """Linear CKA of states that `unit_covariance` has scaled."""
+    """Linear centred kernel alignment (Kornblith et al., 2019, section 3), from 0 to 1: ||Y'X||^2 in
+    Frobenius norms, of states that `unit_covariance` has scaled.
+    """
     return float(np.linalg.norm(second.T @ first) ** 2)
 
 

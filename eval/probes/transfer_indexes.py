@@ -6,6 +6,7 @@ seeds; averages over languages leave the source language out.
 An index compares scores with one that says whether the task was learned: the gap with the source language's,
 the rate with that of translate-train. If this score is not above every baseline (the most frequent class, the
 chance of a class), there is no index: an encoder that gives one answer everywhere would transfer perfectly.
+There is no rate either where the source language was not learned: there was nothing to transfer.
 """
 
 import math
@@ -77,12 +78,20 @@ class Transfer:
 
     @cached_property
     def learned(self) -> Scores:
-        """Translate-train of the languages that were learned."""
+        """Translate-train of the languages that were learned; of none where the source language was not."""
+        if self.source_scores is not None and not self.has_learned_source:
+            return {}
         return {
             language: values
             for language, values in self.translate_train.items()
             if self.is_learned(language, values, self.translate_train_examples)
         }
+
+    @property
+    def has_learned_source(self) -> bool:
+        """Whether it was tested in the source language, and has learned the task there."""
+        scores = self.source_scores
+        return scores is not None and self.is_learned(self.source, scores, self.source_examples)
 
     def is_learned(self, language: str, values: np.ndarray, examples: Examples) -> bool:
         """Whether scores are above all baselines; of kept examples, with the probability 1 - LEVEL / 2."""
@@ -132,10 +141,9 @@ class Transfer:
         for name, by_language in self.baselines.items():
             others = [by_language[language] for language in self.languages if language in by_language]
             indexes[f"{name}_average"] = fmean(others) if len(others) == len(self.languages) else None
-        source = self.source_scores
-        if source is not None and self.is_learned(self.source, source, self.source_examples):
+        if self.has_learned_source:
             examples = {self.source: self.source_examples.get(self.source), **self.zero_shot_examples}
-            indexes |= gap(self.zero_shot, source, self.source, examples)
+            indexes |= gap(self.zero_shot, self.source_scores, self.source, examples)
         rate = transfer_rate(
             self.zero_shot, self.how, self.learned, self.zero_shot_examples, self.translate_train_examples
         )

@@ -28,7 +28,7 @@ def read_result(path) -> dict:
             kind demands.
     """
     record = read_json(path)
-    check(record, {}, path)
+    check(record, dict, path)
     if record.get("format") != FORMAT:
         raise InputError(f"{path}: found format {shown(record.get('format'))}, expected {FORMAT}")
     if "kind" in record and (field(record, "kind", str, path) in SCHEMAS or "runs" in record):

@@ -1,98 +1,204 @@
 """What every kind of result file must hold for those who read it: probes, `compare` and the report."""
 
-from command_line.records import Objects, OneOf, Optional, check
+from typing import Literal, NotRequired
 
-KIND = OneOf("supervised", "zero-shot")
-SYSTEM = {"name": str}  # its other fields are those of `fairseq_ext.axes`, which checks them
-RUN = {"system": SYSTEM, "dataset": str}
-SEEDED = {**RUN, "system": {**SYSTEM, "seed": Optional(int)}}
-ROWS = {"runs": [SEEDED], "rows_sha256": str}  # of a kind whose numbers are rows
+from typing_extensions import TypedDict
 
-TRANSLATION = {
-    "system": {**SYSTEM, "seed": Optional(int)},
-    "data": {"path": str, "dictionary_sha256": Optional(str)},
-    "dataset": Optional(str),
-    "split": str,
-    "pivot": Optional(str),
-    **dict.fromkeys(("source_contrast", "language_contrast", "language_rescoring"), Optional(float)),
-    "checkpoint": Optional({"path": Optional(str), "sha256": Optional(str), "epoch": Optional(int)}),
-    "directions": Objects({"kind": KIND, "lines": Optional(int)}),
-    "decoding": Optional({"sentences": int, "seconds": float, "decoder_tokens": Optional(int)}),
-    "command": Optional(str),
-    "versions": Optional(Objects(str)),
-}
-SCORED = {"kind": KIND, "bleu_signature": str, "chrf_signature": str, "reference_sha256": str}
-SCORES = {
-    **TRANSLATION,
-    "directions": Objects(SCORED),
-    "rows_sha256": str,
-    "scoring": {
-        "command": str,
-        "versions": Objects(str),
-        "identifier": str,
-        "identifier_labels": Objects(Optional(str)),
-        "comet": Optional({name: Optional(str) for name in ("package", "checkpoint", "sha256")}),
-        "statistics": {"file": str, "sha256": str},
-    },
-}
-INPUTS = {"inputs": [{"path": str, "sha256": str}]}  # what a result was made from, where it says so
-COMPARISON = {
-    "runs": [
-        {
-            **RUN,
-            **dict.fromkeys(("baseline", "compared"), str),
-            **dict.fromkeys(("axis", "measure"), Optional(str)),
-            "measures": Objects(str),
-            "family": {"overall": int, "directions": int},
-        }
-    ],
-    "rows_sha256": str,
-    "test": OneOf("randomization", "sacrebleu-bootstrap"),
-    "correction": OneOf("holm", "none"),
-    **dict.fromkeys(("samples", "seed"), int),
-    "level": float,
-    **INPUTS,
-}
+from command_line.records import check
+
+Kind = Literal["supervised", "zero-shot"]
+
+
+class System(TypedDict):
+    """Its other fields are those of `fairseq_ext.axes`, which checks them."""
+
+    name: str
+    seed: NotRequired[int | None]
+
+
+class Run(TypedDict):
+    system: System
+    dataset: str
+
+
+class Rows(TypedDict):
+    """Of a kind whose numbers are rows."""
+
+    runs: list[Run]
+    rows_sha256: str
+
+
+class DataOfTranslation(TypedDict):
+    path: str
+    dictionary_sha256: NotRequired[str | None]
+
+
+class TranslatingCheckpoint(TypedDict, total=False):
+    path: str | None
+    sha256: str | None
+    epoch: int | None
+
+
+class TranslatedDirection(TypedDict):
+    kind: Kind
+    lines: NotRequired[int | None]
+
+
+class Decoding(TypedDict):
+    sentences: int
+    seconds: float
+    decoder_tokens: NotRequired[int | None]
+
+
+class Translating(TypedDict):
+    """What translations and their scores have in common."""
+
+    system: System
+    data: DataOfTranslation
+    dataset: NotRequired[str | None]
+    split: str
+    pivot: NotRequired[str | None]
+    source_contrast: NotRequired[float | None]
+    language_contrast: NotRequired[float | None]
+    language_rescoring: NotRequired[float | None]
+    checkpoint: NotRequired[TranslatingCheckpoint | None]
+    decoding: NotRequired[Decoding | None]
+    command: NotRequired[str | None]
+    versions: NotRequired[dict[str, str] | None]
+
+
+class TranslationRecord(Translating):
+    directions: dict[str, TranslatedDirection]
+
+
+class ScoredDirection(TypedDict):
+    kind: Kind
+    bleu_signature: str
+    chrf_signature: str
+    reference_sha256: str
+
+
+class Statistics(TypedDict):
+    file: str
+    sha256: str
+
+
+class CometRecord(TypedDict, total=False):
+    package: str | None
+    checkpoint: str | None
+    sha256: str | None
+
+
+class Scoring(TypedDict):
+    command: str
+    versions: dict[str, str]
+    identifier: str
+    identifier_labels: dict[str, str | None]
+    comet: NotRequired[CometRecord | None]
+    statistics: Statistics
+
+
+class ScoresRecord(Translating):
+    directions: dict[str, ScoredDirection]
+    rows_sha256: str
+    scoring: Scoring
+
+
+class Input(TypedDict):
+    path: str
+    sha256: str
+
+
+class Family(TypedDict):
+    overall: int
+    directions: int
+
+
+class Compared(Run):
+    baseline: str
+    compared: str
+    axis: NotRequired[str | None]
+    measure: NotRequired[str | None]
+    measures: dict[str, str]
+    family: Family
+
+
+class ComparisonRecord(TypedDict):
+    runs: list[Compared]
+    rows_sha256: str
+    test: Literal["randomization", "sacrebleu-bootstrap"]
+    correction: Literal["holm", "none"]
+    samples: int
+    seed: int
+    level: float
+    inputs: list[Input]
+
+
+class Layers(TypedDict):
+    encoder: list[str]
+    decoder: list[str]
+
+
+class PartNames(TypedDict):
+    encoder: str
+    decoder: NotRequired[str | None]  # language models have none
+    text_sha256: NotRequired[str | None]
+
+
+class StatesRecord(Run):
+    supervised: list[str]
+    layers: Layers
+    encoder_output: str
+    forced: NotRequired[str | None]
+    tags: list[int]
+    eos: int
+    splits: dict[str, dict[str, PartNames]]
+
+
+class DataSizeRecord(Rows):
+    of: str
+    unit: str
+    similarity: str
+    group: NotRequired[str | None]
+    direction: NotRequired[str | None]
+
+
+class Group(TypedDict):
+    pairs: list[str]
+
+
+class RetrievalRun(Run):
+    texts: dict[str, str]
+    groups: dict[str, Group]
+
+
+class RetrievalRecord(TypedDict):
+    rows_sha256: str
+    arrays_sha256: str
+    neighbours: int
+    runs: list[RetrievalRun]
+
+
+class FinetuningRun(Run):
+    task: str
+    measure: str
+    train_languages: list[str]
+    texts: dict[str, str]
+    code_switching: bool
+
+
+class FinetuningRecord(TypedDict):
+    rows_sha256: str
+    runs: list[FinetuningRun]
+
 
 SCHEMAS = {
-    "scores": SCORES,
-    "comparison": COMPARISON,
-    "states": {
-        **SEEDED,
-        "supervised": [str],
-        "layers": {"encoder": [str], "decoder": [str]},
-        "encoder_output": str,
-        "forced": Optional(str),
-        "tags": [int],
-        "eos": int,
-        "splits": Objects(
-            Objects({"encoder": str, "decoder": Optional(str), "text_sha256": Optional(str)})
-        ),  # language models have no decoder
-    },
-    "data-size": {
-        **ROWS,
-        **dict.fromkeys(("of", "unit", "similarity"), str),
-        **dict.fromkeys(("group", "direction"), Optional(str)),
-    },
-    "sentence-retrieval": {
-        **ROWS,
-        "arrays_sha256": str,
-        "neighbours": int,
-        "runs": [{**SEEDED, "texts": Objects(str), "groups": Objects({"pairs": [str]})}],
-    },
-    "finetuning": {
-        **ROWS,
-        "runs": [
-            {
-                **SEEDED,
-                "task": str,
-                "measure": str,
-                "train_languages": [str],
-                "texts": Objects(str),
-                "code_switching": bool,
-            }
-        ],
-    },
+    "scores": ScoresRecord,
+    "comparison": ComparisonRecord,
+    "states": StatesRecord,
+    "data-size": DataSizeRecord,
+    "sentence-retrieval": RetrievalRecord,
+    "finetuning": FinetuningRecord,
 }
 
 
@@ -102,6 +208,6 @@ def check_result(record: dict, kind: str, path) -> None:
     Raises:
         InputError: the record is not as its kind demands; names the field.
     """
-    check(record, SCHEMAS.get(kind, ROWS), path)
+    check(record, SCHEMAS.get(kind, Rows), path)
     if "inputs" in record:
-        check(record, INPUTS, path)
+        check(record["inputs"], list[Input], path, "inputs")

@@ -13,7 +13,7 @@ from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.results.files import read_result, split_direction
-from eval.results.record_schemas import TRANSLATION as TRANSLATION_RECORD
+from eval.results.record_schemas import TranslationRecord
 from eval.results.systems import SEARCH_OPTIONS, Run, System, check_same, group_runs
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
@@ -33,7 +33,7 @@ class Translation(Run):
         path = Path(path)
         check_finished(path.parent, "translate")
         record = read_result(path)
-        check(record, TRANSLATION_RECORD, path)
+        check(record, TranslationRecord, path)
         plain_name(record["split"], f"{path}: field split")
         for direction in record["directions"]:
             split_direction(direction, path)

@@ -13,14 +13,34 @@ import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.processes import ProcessGroup, how_it_ended
-from command_line.records import AnyOf, Optional, check, parse_json
+from command_line.records import check, parse_json
 
 BATCH_SIZE = 16  # COMET's default
 WORKER = Path(__file__).with_name("comet_worker.py")
+
+
+class Loaded(TypedDict):
+    """What a worker says of its model."""
+
+    ready: bool
+    package: NotRequired[str | None]
+    sha256: NotRequired[str | None]
+    reference_free: bool
+
+
+class Scored(TypedDict):
+    scores: list[float]
+
+
+class Failure(TypedDict):
+    error: str
 
 
 class Comet:
@@ -76,7 +96,7 @@ class Comet:
             return None
         self.start()
         request = {"mt": list(hypotheses), "src": list(sources), "ref": list(references)}
-        found = self._ask(request, {"scores": [float]})["scores"]
+        found = self._ask(request, Scored)["scores"]
         if len(found) != len(hypotheses):
             raise InputError(f"COMET ({self.python}): {len(found)} scores for {len(hypotheses)} lines")
         return found
@@ -106,10 +126,7 @@ class Comet:
             raise InputError(f"--comet-python {self.python}: cannot be run: {error.strerror}") from None
         print(f"COMET: loading {self.model} with {self.python}", file=sys.stderr)
         request = {"model": self.model, "batch_size": self.batch_size}
-        loaded = self._ask(
-            request,
-            {"ready": bool, "package": Optional(str), "sha256": Optional(str), "reference_free": bool},
-        )
+        loaded = self._ask(request, Loaded)
         path = local_checkpoint(self.model)
         self.details = {
             "package": loaded.get("package"),
@@ -119,8 +136,8 @@ class Comet:
             "batch_size": self.batch_size,
         }
 
-    def _ask(self, request: dict, schema: dict) -> dict:
-        """Send one line of JSON and return the answer, which is an error or as the schema says."""
+    def _ask(self, request: dict, kind: type) -> dict:
+        """Send one line of JSON and return the answer, which is an error or of the kind."""
         where = f"COMET ({self.python})"
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -134,7 +151,7 @@ class Comet:
             said = [line.strip() for line in self._log if line.strip()] or ["no message"]
             raise InputError(f"{where} {ended}: {said[-1]}")
         answer = parse_json(answer.encode("utf-8"), where)
-        check(answer, AnyOf({"error": str}, schema), where)
+        check(answer, Failure | kind, where)
         if "error" in answer:
             raise InputError(f"{where}: {answer['error']}")
         return answer

@@ -37,7 +37,7 @@ class Axis:
 
     Attributes:
         name: in comparisons of systems that differ on it.
-        fields: its fields of a record, with schemas.
+        fields: its fields of a record, with their types; a field may be missing.
         read: its fields of a training.
         label: in a system's name; empty if it is as usual.
         choice: what two systems that differ on no other axis may not differ in.

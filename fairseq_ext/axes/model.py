@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, given_to_architecture, option, shown, unusual
 from fairseq_ext.data import language_tags
@@ -41,7 +40,7 @@ def layer_norm(record: Record) -> str:
 
 PLACEMENT = Axis(
     "placement of normalization",
-    {"norm_placement": Optional(str), "encoder_final_norm": Optional(bool)},
+    {"norm_placement": str | None, "encoder_final_norm": bool | None},
     read=lambda training: {
         "norm_placement": residual_block.placement_of(training.model),
         "encoder_final_norm": not option(training.model, "no_encoder_final_norm", False),
@@ -56,7 +55,7 @@ PLACEMENT = Axis(
 )
 AFFINE = Axis(
     "affine parameters of normalization",
-    {"norm_affine": Optional(bool)},
+    {"norm_affine": bool | None},
     read=lambda training: {"norm_affine": not option(training.model, "no_norm_affine", False)},
     label=_affine_label,
     options=("no_norm_affine",),
@@ -77,7 +76,7 @@ def residual(record: Record) -> str:
 
 RESIDUAL = Axis(
     "residual connection",
-    {"drop_residual_layers": Optional(str)},
+    {"drop_residual_layers": str | None},
     read=lambda training: {"drop_residual_layers": option(training.model, "drop_residual_layers") or ""},
     label=lambda record: residual(record).replace("w/o", "w/o Res.") if dropped_layers(record) else "",
     choice=dropped_layers,
@@ -99,7 +98,7 @@ def _target_layers(training: Training) -> dict:
 
 TARGET_EMBEDDING = Axis(
     "target language in encoder layers",
-    {"target_embedding_layers": Optional(int)},
+    {"target_embedding_layers": int | None},
     read=_target_layers,
     label=lambda record: f"LCS {target_layers(record)}" if target_layers(record) else "",
     choice=target_layers,
@@ -119,7 +118,7 @@ def tags_label(record: Record) -> str:
 
 TAGS = Axis(
     "language tags",
-    {"language_tags": Optional(str)},
+    {"language_tags": str | None},
     read=lambda training: {"language_tags": training.language_tags},
     label=tags_label,
 )
@@ -162,9 +161,9 @@ def _bridge_label(record: Record) -> str:
 BRIDGE = Axis(
     "bridge",
     {
-        "interlingua": Optional(str),
-        "interlingua_length": Optional(int),
-        "interlingua_options": Optional(Objects(Anything)),
+        "interlingua": str | None,
+        "interlingua_length": int | None,
+        "interlingua_options": dict | None,
     },
     read=_bridge,
     label=_bridge_label,
@@ -198,7 +197,7 @@ def architecture(others: Sequence[Axis]) -> Axis:
     of_others = [name for axis in others for name in axis.options]
     return Axis(
         "architecture",
-        {"architecture": Optional(str), "architecture_options": Optional(Objects(Anything))},
+        {"architecture": str | None, "architecture_options": dict | None},
         read=lambda training: _architecture(training, of_others),
         label=_size,  # what was given besides is the same for all systems of most tables
         choice=lambda record: (_size(record), record.get("architecture_options")),

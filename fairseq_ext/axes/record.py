@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from command_line.records import check
 from fairseq_ext.axes.axis import Axis, Record, Training
 from fairseq_ext.axes.model import (
@@ -62,13 +64,18 @@ def name_of(record: Record) -> str:
     return " ".join(filter(None, [layer_norm(record), *labels]))
 
 
+SystemRecord = TypedDict(
+    "SystemRecord", {field: kind for axis in AXES for field, kind in axis.fields.items()}, total=False
+)
+
+
 def check_record(record: Any, path, name: str = "system") -> None:
     """Compare the record of a system with what its axes declare.
 
     Raises:
         InputError: fields of an axis are not as they must be; names the file and the field.
     """
-    check(record, {field: schema for axis in AXES for field, schema in axis.fields.items()}, path, name)
+    check(record, SystemRecord, path, name)
     if origin := (record.get("initialization") or {}).get("system"):
         check_record(origin, path, f"{name}.initialization.system")
 

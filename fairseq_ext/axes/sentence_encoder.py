@@ -2,7 +2,6 @@
 
 from dataclasses import fields
 
-from command_line.records import Anything, Objects, Optional
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import default_of, option, shown, unusual
 from fairseq_ext.models.mnmt_transformer import MnmtTransformerConfig
@@ -47,9 +46,9 @@ def _label(record: Record) -> str:
 SENTENCE_ENCODER = Axis(
     "sentence encoder",
     {
-        "pooling": Optional(str),
-        "pooling_options": Optional(Objects(Anything)),
-        "token_encoder": Optional(str),
+        "pooling": str | None,
+        "pooling_options": dict | None,
+        "token_encoder": str | None,
     },
     read=_read,
     label=_label,

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from command_line.records import Anything, Objects, Optional
+from typing_extensions import TypedDict
+
 from fairseq_ext.axes.axis import Axis, Record, Training, is_sentence_encoder
 from fairseq_ext.axes.options import defaults_of, defaults_of_task, option, plain, shown, unusual
 from fairseq_ext.criterions.options_of_losses import TRANSLATION, OptionsOfLosses
@@ -42,8 +43,8 @@ def _example_label(record: Record) -> str:
 EXAMPLE = Axis(
     "training example",
     {
-        "pretraining_tasks": Optional(Objects(Objects(float))),
-        "pretraining_options": Optional(Objects(Anything)),
+        "pretraining_tasks": dict[str, dict[str, float]] | None,
+        "pretraining_options": dict | None,
     },
     read=_example,
     label=_example_label,
@@ -64,7 +65,7 @@ def _sentences(training: Training) -> dict:
 
 SENTENCES = Axis(
     "sentences of a training",
-    {"sentence_options": Optional(Objects(Anything))},
+    {"sentence_options": dict | None},
     read=_sentences,
     label=lambda record: shown(record.get("sentence_options") or {}).strip(),
 )
@@ -101,7 +102,7 @@ def _pairs_label(record: Record) -> str:
 
 PAIRS = Axis(
     "pairs of languages",
-    {"pairs": Optional([str]), "pair_options": Optional(Objects(Anything))},
+    {"pairs": list[str] | None, "pair_options": dict | None},
     read=_pairs,
     label=_pairs_label,
 )
@@ -125,9 +126,7 @@ def _schedule(training: Training) -> dict:
     return {"schedule": schedule} if schedule else {}
 
 
-SCHEDULE = Axis(
-    "schedule", {"schedule": Optional(Objects(Anything))}, read=_schedule, label=lambda record: ""
-)
+SCHEDULE = Axis("schedule", {"schedule": dict | None}, read=_schedule, label=lambda record: "")
 
 # --- losses
 
@@ -191,9 +190,18 @@ def _losses_label(record: Record) -> str:
     return " ".join(labels)
 
 
-LOSS = Axis("losses", {"losses": Optional(Objects(Objects(Anything)))}, read=_losses, label=_losses_label)
+LOSS = Axis("losses", {"losses": dict[str, dict] | None}, read=_losses, label=_losses_label)
 
 # --- initialization
+
+
+class Initialization(TypedDict, total=False):
+    """What a training started from."""
+
+    file: str | None
+    sha256: str | None
+    new_rows: str | None
+    system: dict | None
 
 
 def _initialization(training: Training) -> dict:
@@ -230,11 +238,7 @@ def initialization(others: Sequence[Axis]) -> Axis:
         digest = {"sha256": start["sha256"][:8]} if start.get("sha256") else {}
         return f"from {start['file']}{shown(digest)}" if start.get("file") else ""
 
-    schema = {
-        **dict.fromkeys(("file", "sha256", "new_rows"), Optional(str)),
-        "system": Optional(Objects(Anything)),
-    }
-    return Axis("initialization", {"initialization": Optional(schema)}, _initialization, label)
+    return Axis("initialization", {"initialization": Initialization | None}, _initialization, label)
 
 
 # --- several checkpoints
@@ -254,7 +258,7 @@ def _combination_label(record: Record) -> str:
 
 COMBINATION = Axis(
     "combination of checkpoints",
-    {"averaged": Optional(int), "ensemble": Optional(int)},
+    {"averaged": int | None, "ensemble": int | None},
     read=_combination,
     label=_combination_label,
 )

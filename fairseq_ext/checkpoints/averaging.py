@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import NotRequired, TypedDict
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from command_line.records import Optional, check
+from command_line.records import check
 from fairseq_ext.checkpoints.finite import check_values
 from fairseq_ext.checkpoints.option_values import shown
 from fairseq_ext.checkpoints.parameters import BUFFERS
@@ -21,8 +22,15 @@ from fairseq_ext.checkpoints.progress import epoch_of, trained_for, updates_of
 from fairseq_ext.checkpoints.reading import read_state
 
 FIELD = "averaged"  # of a checkpoint: the files that it is the mean of
-_SCHEMA = {FIELD: Optional([{"file": str, "sha256": str, "updates": Optional(int)}])}
 _KEPT = ("args", "cfg", "model", "task_state", "initialized_from", FIELD)
+
+
+class AveragedFile(TypedDict):
+    """One of the files."""
+
+    file: str
+    sha256: str
+    updates: NotRequired[int | None]
 
 
 def averaged_from(state: dict, path) -> list[dict]:
@@ -34,7 +42,7 @@ def averaged_from(state: dict, path) -> list[dict]:
     Raises:
         InputError: what it says makes no sense.
     """
-    check({FIELD: state.get(FIELD)}, _SCHEMA, path)
+    check(state.get(FIELD), list[AveragedFile] | None, path, FIELD)
     return state.get(FIELD) or []
 
 

@@ -12,24 +12,31 @@ and None where nothing is known.
 import re
 from pathlib import PurePath
 
+from typing_extensions import TypedDict
+
 from command_line.outputs import checksum
-from command_line.records import Optional, check
+from command_line.records import check
 from fairseq_ext.axes.record import check_record, describe
 from fairseq_ext.checkpoints.progress import updates_of
 
 OPTION = "finetune_from_model"
 FIELD, TEACHER = "initialized_from", "teacher"
-SCHEMA = {
-    FIELD: Optional(
-        {
-            "file": Optional(str),
-            "sha256": Optional(str),
-            "seed": Optional(int),
-            "new_rows": Optional(str),
-        }
-    )
-}
 LONGEST_NAME = 100
+
+
+class Start(TypedDict, total=False):
+    """The checkpoint that a training started from."""
+
+    file: str | None
+    sha256: str | None
+    seed: int | None
+    new_rows: str | None
+
+
+class NamedTeacher(TypedDict):
+    """The encoder that it learned from."""
+
+    name: str
 
 
 def origin_of(path, state: dict) -> dict:
@@ -62,7 +69,7 @@ def initialized_from(state: dict, path) -> dict | None:
     """
     saved = state.get("task_state") or {}
     initialization = saved.get(FIELD, state.get(FIELD))
-    check({FIELD: initialization}, SCHEMA, path, "task_state")
+    check(initialization, Start | None, path, f"task_state.{FIELD}")
     if initialization and initialization.get("system"):
         check_record(initialization["system"], path, f"task_state.{FIELD}.system")
     return initialization
@@ -75,7 +82,7 @@ def teacher_of(state: dict, path) -> str | None:
         InputError: the checkpoint says nothing that makes sense.
     """
     saved = state.get("task_state") or {}
-    check({TEACHER: saved.get(TEACHER)}, {TEACHER: Optional({"name": str})}, path, "task_state")
+    check(saved.get(TEACHER), NamedTeacher | None, path, f"task_state.{TEACHER}")
     return (saved.get(TEACHER) or {}).get("name")
 
 

@@ -1,9 +1,12 @@
 """What a checkpoint says of its task, languages, tags and data: ours, and those of stock fairseq."""
 
 from argparse import Namespace
+from typing import Literal
+
+from typing_extensions import NotRequired, TypedDict
 
 from command_line.errors import InputError
-from command_line.records import OneOf, Optional, check
+from command_line.records import check
 from data_prep.formats.sentences import binarized_pairs
 from fairseq_ext.data.language_tags import PLACEMENTS, placement_of_fairseq_options
 
@@ -15,13 +18,25 @@ STOCK_MULTILINGUAL, STOCK_BILINGUAL, OURS, PRETRAINING, SENTENCES = (
     "sentence_embedding",
 )
 
-TASK_STATE = {  # of our checkpoints
-    "dictionary_sha256": str,
-    "languages": [str],
-    "language_tags": OneOf(*PLACEMENTS),
-    "tags_exist": Optional(bool),
-    "lang_pairs": [str],
-}
+
+class StateOfAnyTask(TypedDict, total=False):
+    """What the task of a checkpoint says, of which stock fairseq's says a part."""
+
+    dictionary_sha256: str | None
+    languages: list[str] | None
+    language_tags: Literal[*PLACEMENTS] | None
+    tags_exist: bool | None
+    lang_pairs: list[str] | None
+
+
+class TaskState(TypedDict):
+    """What our tasks say."""
+
+    dictionary_sha256: str
+    languages: list[str]
+    language_tags: Literal[*PLACEMENTS]
+    tags_exist: NotRequired[bool | None]
+    lang_pairs: list[str]
 
 
 def with_languages(state: dict, path, data) -> dict:
@@ -57,7 +72,7 @@ def tags_of(state: dict, path, data) -> dict:
     options = options_of_task(state)
     name = name_of_task(options)
     if name in (OURS, SENTENCES):
-        check(state.get("task_state"), TASK_STATE, path, "task_state")
+        check(state.get("task_state"), TaskState, path, "task_state")
         return state["task_state"]
     if name == STOCK_MULTILINGUAL:
         return _tags_of_stock_multilingual(options, path)
@@ -92,8 +107,7 @@ def languages_of(state: dict, path) -> dict:
     elif name_of_task(options) == STOCK_BILINGUAL:
         pair = [language for language in (options.get("source_lang"), options.get("target_lang")) if language]
         saved = {"languages": pair, "language_tags": "none", "lang_pairs": ["-".join(pair)] if pair else []}
-    optional = {name: Optional(schema) for name, schema in TASK_STATE.items()}
-    check(saved, optional, path, "task_state")
+    check(saved, StateOfAnyTask, path, "task_state")
     return {
         "languages": saved.get("languages") or [],
         "directions": saved.get("lang_pairs") or [],

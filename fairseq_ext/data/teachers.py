@@ -2,12 +2,13 @@
 
 import abc
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from torch import Tensor
+from typing_extensions import NotRequired, TypedDict
 
 from command_line.errors import InputError
-from command_line.records import Anything, Optional
 from data_prep.formats.directions import Direction
 from data_prep.formats.sentences import bitext_prefixes, file_prefix
 from data_prep.formats.teacher_vectors import (
@@ -31,12 +32,16 @@ OF_ENCODER = (
     "prefix",
     "target_lang",
 )  # in its record, and in checkpoints
-STATE = {
-    **dict.fromkeys(OF_ENCODER, Optional(Anything)),
-    "name": str,
-    "weights": Optional([str]),
-    "normalized": bool,
-}
+
+TeacherState = TypedDict(  # what a checkpoint says of its teacher
+    "TeacherState",
+    {
+        **dict.fromkeys(OF_ENCODER, NotRequired[Any]),
+        "name": str,
+        "weights": NotRequired[list[str] | None],
+        "normalized": bool,
+    },
+)
 
 
 class Teacher(abc.ABC):

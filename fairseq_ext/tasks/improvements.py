@@ -17,16 +17,22 @@ import math
 from collections.abc import Callable
 
 from fairseq.logging import metrics
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
-from command_line.records import Objects
 
 NAME = "improvements"
 OPTION = "--improvement-metrics"
-STATE = {"count": int, "best": Objects(float)}
 # First words of the names of measures; of others nothing is known.
 LARGER_IS_BETTER = ("accuracy", "bleu", "zero_shot_bleu", "retrieval", "effective_rank")
 LESS_IS_BETTER = ("loss", "nll_loss", "nmt_loss", "ppl")
+
+
+class SavedCount(TypedDict):
+    """What a checkpoint keeps."""
+
+    count: int
+    best: dict[str, float]
 
 
 class Improvements:

@@ -6,13 +6,20 @@ was stopped would have as many validations before it again, and take the first o
 
 import sys
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from command_line.records import Anything
+from typing_extensions import TypedDict
 
 NAME = "patience"
-STATE = {"best": Anything, "validations": int}  # numbers; a loss may be infinite
 # Of `python -m`, of its processes, of the program fairseq-train.
 _MODULES = ("__main__", "__mp_main__", "fairseq_cli.train")
+
+
+class SavedPatience(TypedDict):
+    """What a checkpoint keeps."""
+
+    best: Any  # a number; a loss may be infinite
+    validations: int
 
 
 def state_dict() -> dict:

@@ -13,33 +13,35 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairseq import checkpoint_utils, trainer
+from typing_extensions import NotRequired, Required
 
 from command_line.errors import InputError
-from command_line.records import Optional, check
+from command_line.records import check
 from fairseq_ext.checkpoints.origin import FIELD as ORIGIN_FIELD
-from fairseq_ext.checkpoints.origin import SCHEMA as ORIGIN
+from fairseq_ext.checkpoints.origin import Start
 from fairseq_ext.checkpoints.progress import LAST
-from fairseq_ext.checkpoints.tasks import TASK_STATE
+from fairseq_ext.checkpoints.tasks import StateOfAnyTask
 from fairseq_ext.checkpoints.whole import whole_or_newest
-from fairseq_ext.data.teachers import STATE as TEACHER
+from fairseq_ext.data.teachers import TeacherState
 from fairseq_ext.tasks import patience
 from fairseq_ext.tasks.base import BaseTask
-from fairseq_ext.tasks.improvements import NAME as IMPROVEMENTS
-from fairseq_ext.tasks.improvements import STATE as COUNT
+from fairseq_ext.tasks.improvements import SavedCount
 
 KEY = "task_state"  # in a checkpoint, and on its way
 CAN_GO_ON = "has_optimizer_state"  # on its way
-SCHEMA = {
-    **{name: Optional(kind) for name, kind in TASK_STATE.items()},
-    **ORIGIN,
-    "dictionary_sha256": str,
-    "languages": [str],
-    "unify_task_tokens": Optional(bool),
-    "translates": Optional(bool),
-    IMPROVEMENTS: Optional(COUNT),
-    patience.NAME: Optional(patience.STATE),
-    "teacher": Optional(TEACHER),
-}
+
+
+class SavedTask(StateOfAnyTask):
+    """What a task has saved."""
+
+    initialized_from: NotRequired[Start | None]
+    dictionary_sha256: Required[str]
+    languages: Required[list[str]]
+    unify_task_tokens: NotRequired[bool | None]
+    translates: NotRequired[bool | None]
+    improvements: NotRequired[SavedCount | None]
+    patience: NotRequired[patience.SavedPatience | None]
+    teacher: NotRequired[TeacherState | None]
 
 
 class _TrainersUtilities:
@@ -137,7 +139,7 @@ def _check_start(task: BaseTask, saved, path, knows_languages: bool) -> None:
     Args:
         knows_languages: have the losses parameters of the checkpoint's that stand for languages?
     """
-    check(saved, SCHEMA, path, KEY)
+    check(saved, SavedTask, path, KEY)
     if saved["dictionary_sha256"] != task.fingerprint:
         raise InputError(
             f"{path}: was trained with another dictionary than dict.*.txt; expected --pretrained-checkpoint"
@@ -150,7 +152,7 @@ def _check_start(task: BaseTask, saved, path, knows_languages: bool) -> None:
 
 
 def _restore(task: BaseTask, saved, path) -> None:
-    check(saved, SCHEMA, path, KEY)
+    check(saved, SavedTask, path, KEY)
     try:
         task.load_state_dict(saved)
     except InputError as error:

@@ -166,7 +166,7 @@ def generation_options(text: str) -> Namespace:
     """
     where = "--eval-bleu-args"
     given = parse_json(text.encode("utf-8", "replace"), where)
-    check(given, {}, where)
+    check(given, dict, where)
     declared = GenerationConfig.__dataclass_fields__
     for name, value in given.items():
         if name not in declared:

@@ -10,22 +10,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from command_line.completion import check_finished, check_unchanged
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.outputs import write_json
-from command_line.records import Objects, check, read_json
+from command_line.records import read_record
 from data_prep.formats.texts import TRAIN
 from llm.instructions.tasks import Instruction
 
 STEP = "instruct"
 INDEX = "instructions.json"
 FORMAT = 1
-SCHEMA = {
-    "languages": Objects(str),
-    "directions": [str],
-    "files": Objects({"split": str, "task": str, "instructions": int}),
-}
+
+
+class InstructionFile(TypedDict):
+    split: str
+    task: str
+    instructions: int
+
+
+class Index(TypedDict):
+    """What is in a folder."""
+
+    format: int
+    languages: dict[str, str]
+    directions: list[str]
+    files: dict[str, InstructionFile]
 
 
 def encode(direction: str, instruction: Instruction) -> str:
@@ -65,8 +77,7 @@ class InstructionFolder:
         path = Path(folder) / INDEX
         if not path.is_file():
             raise InputError(f"{path}: no such file; expected the output of `python -m llm instruct`")
-        content = read_json(path)
-        check(content, SCHEMA | {"format": int}, path)
+        content = read_record(path, Index)
         if content.pop("format") != FORMAT:
             raise InputError(f"{path}: is of another version, expected format {FORMAT}; instruct again")
         for name in content["files"]:

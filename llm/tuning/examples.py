@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 from torch.utils.data import Dataset
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
 from command_line.records import check, parse_json
@@ -14,7 +15,14 @@ from llm.language_model import text_end
 from llm.tuning.overlong import Overlong, overlong_line
 
 IGNORED = -100  # the label of a token that is not learned
-SCHEMA = {"direction": str, "input": str, "output": str}
+
+
+class InstructionRecord(TypedDict):
+    """A line of a file."""
+
+    direction: str
+    input: str
+    output: str
 
 
 class InstructionLines(Dataset):
@@ -53,7 +61,7 @@ class InstructionLines(Dataset):
         with open(path, "rb") as stream:
             stream.seek(self.begins[index])
             record = parse_json(stream.readline(), path, number)
-        check(record, SCHEMA, at(path, number))
+        check(record, InstructionRecord, at(path, number))
         return record
 
 

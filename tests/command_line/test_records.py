@@ -1,29 +1,27 @@
 """A wrong JSON file is one line: file, field, found, expected."""
 
+from typing import Any, Literal, NotRequired
+
 import pytest
+from typing_extensions import TypedDict
 
 from command_line.errors import InputError
-from command_line.records import (
-    AnyOf,
-    Anything,
-    Objects,
-    OneOf,
-    Optional,
-    check,
-    field,
-    parse_json,
-    read_json,
-    read_record,
-)
+from command_line.records import check, field, parse_json, read_json, read_record
 
-SCHEMA = {
-    "name": str,
-    "seed": Optional(int),
-    "kind": OneOf("a", "b"),
-    "loss": [float],
-    "done": bool,
-    "pairs": Objects({"lines": int}),
-}
+
+class Pair(TypedDict):
+    lines: int
+
+
+class Record(TypedDict):
+    name: str
+    seed: NotRequired[int | None]
+    kind: Literal["a", "b"]
+    loss: list[float]
+    done: bool
+    pairs: dict[str, Pair]
+
+
 RIGHT = {"name": "x", "kind": "a", "loss": [1, 0.5], "done": True, "pairs": {"de-en": {"lines": 3}}, "new": 1}
 
 
@@ -72,10 +70,10 @@ def test_a_line_of_a_file_is_named():
 
 
 def test_a_right_record_and_fields_that_nobody_asks_for():
-    check(RIGHT, SCHEMA, "r.json")
-    check(RIGHT | {"seed": None}, SCHEMA, "r.json")
-    check(None, Anything, "r.json")
-    check([1.5], AnyOf(float, [float]), "r.json")
+    check(RIGHT, Record, "r.json")
+    check(RIGHT | {"seed": None}, Record, "r.json")
+    check(None, Any, "r.json")
+    check([1.5], float | list[float], "r.json")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
     ],
 )
 def test_a_wrong_field(change, message):
-    found = refusal(check, RIGHT | change, SCHEMA, "r.json")
+    found = refusal(check, RIGHT | change, Record, "r.json")
     assert found.startswith(f"r.json: {message}")
     assert len(found) < 200
 
@@ -108,15 +106,19 @@ def test_a_wrong_field(change, message):
     ("value", "name"), [([], "a list"), ("x", "a string"), (None, "null"), (1, "a whole")]
 )
 def test_a_record_is_an_object(value, name):
-    assert refusal(check, value, SCHEMA, "r.json").startswith(f"r.json: found {name}")
+    assert refusal(check, value, Record, "r.json").startswith(f"r.json: found {name}")
 
 
 def test_one_of_several_schemas():
-    assert refusal(check, {"a": "x"}, {"a": AnyOf(int, [float])}, "r.json").endswith("expected a list")
+    kind = dict[str, int | list[float]]
+    assert refusal(check, {"a": "x"}, kind, "r.json") == "r.json: field 'a' is 'x', expected a list"
+    assert refusal(check, {"a": [None]}, kind, "r.json") == "r.json: field 'a[0]' is None, expected a number"
+    assert refusal(check, 3, str | Pair, "r.json", "x") == "r.json: field 'x' is 3, expected an object"
+    assert refusal(check, {}, str | Pair, "r.json", "x") == "r.json: field 'x.lines' is missing"
 
 
 def test_a_field_by_its_dotted_name(tmp_path):
-    assert field(RIGHT, "pairs.de-en", {"lines": int}, "r.json") == {"lines": 3}
+    assert field(RIGHT, "pairs.de-en", Pair, "r.json") == {"lines": 3}
     assert refusal(field, RIGHT, "pairs.de-fr.lines", int, "r") == "r: field 'pairs.de-fr' is missing"
     (tmp_path / "r.json").write_text('{"name": 1}')
-    assert "field 'name' is 1" in refusal(read_record, tmp_path / "r.json", {"name": str})
+    assert "field 'name' is 1" in refusal(read_record, tmp_path / "r.json", Record)

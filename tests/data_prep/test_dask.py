@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from dask.distributed import LocalCluster
 
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
@@ -13,6 +15,7 @@ from tests.our_commands import run_command
 
 STEPS = {
     "import": "{m} --valid 10 --test 10 --zero-shot",
+    "low-resource": "--input {l} --sizes 30,100 --first 250",
     "clean": "--input {p}/raw --min-language 0.01 --ignore-case",
     "tokenize": "--input {p}/raw",
     "subword": "--input {p}/tok --merges 100",
@@ -61,6 +64,15 @@ def mine(prepared, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def low(prepared, tmp_path_factory) -> Path:
+    """The text of one pair of languages."""
+    folder = tmp_path_factory.mktemp("low")
+    for path in prepared.glob("raw/*.de-en.*"):
+        shutil.copy(path, folder)
+    return folder
+
+
 @pytest.fixture
 def same_bytes(step, tmp_path, cluster, monkeypatch):
     """Run a step alone and on the cluster, and compare what it writes."""
@@ -77,8 +89,8 @@ def same_bytes(step, tmp_path, cluster, monkeypatch):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, name):
-    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine).split())
+def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, low, name):
+    same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine, l=low).split())
 
 
 def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):
@@ -134,6 +146,20 @@ def test_an_item_that_kills_every_worker_is_one_line(cluster, monkeypatch):
     with DaskWorkers(cluster.scheduler_address) as workers:
         with pytest.raises(InputError, match=r"--dask: workers of the cluster died again and again"):
             list(workers.map(Dies(), [1]))
+        assert list(workers.map(abs, [-1])) == [1]
+
+
+def test_a_cluster_that_loses_all_its_workers_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_WITHOUT_WORKERS", 0.2)
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50, "processes": False}
+    with LocalCluster(n_workers=1, **options) as lost, DaskWorkers(lost.scheduler_address) as workers:
+        results = workers.map(abs, range(100))
+        assert next(results) == 0
+        lost.scale(0)
+        with pytest.raises(InputError, match=r"^--dask: the cluster has had no workers for 0.2 seconds"):
+            list(results)
+        lost.scale(1)
         assert list(workers.map(abs, [-1])) == [1]
 
 

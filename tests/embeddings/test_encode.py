@@ -11,7 +11,7 @@ import pytest
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from data_prep.formats.vectors import VectorsFile
-from embeddings import windows
+from embeddings import encode_tokens, windows
 from embeddings.encoders.checkpoint import CheckpointEncoder
 from embeddings.encoders.options import EncoderOptions
 from tests.kill_points import sweep
@@ -318,9 +318,14 @@ def test_a_cluster_makes_the_same_vectors(
     command, checkpoint_options, text, expected, tmp_path, cluster, monkeypatch
 ):
     monkeypatch.setattr(windows, "WINDOW", 3)
+    monkeypatch.setattr(encode_tokens, "WINDOW", 3)
     for name, options in (("alone", ()), ("cluster", ("--dask", cluster.scheduler_address))):
-        done = command("encode", text, *checkpoint_options, *options, "--output", tmp_path / name)
+        words = ("encode", text, *checkpoint_options, *options, "--token-states", "--output", tmp_path / name)
+        done = command(*words)
         assert done.status == 0, done.err
+    for what in ("states", "tokens"):
+        files = [tmp_path / name / f"test.de.{what}.npy" for name in ("alone", "cluster")]
+        assert files[0].read_bytes() == files[1].read_bytes()
     vectors = [tmp_path / name / "test.de.npy" for name in ("alone", "cluster")]
     assert vectors[0].read_bytes() == vectors[1].read_bytes()
     np.testing.assert_allclose(np.load(vectors[1]), expected, atol=1e-5)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fairseq_ext
 from fairseq_ext import set_up
 
@@ -73,6 +75,7 @@ def test_import_registers_and_does_nothing_else(tmp_path):
     check(probe("import fairseq_ext", tmp_path, path=True))
 
 
+@pytest.mark.slow
 def test_user_dir_works_from_any_folder(tmp_path):
     load = f"""
 from argparse import Namespace

@@ -25,6 +25,7 @@ initialize(config_path=".")
 """
 
 
+@pytest.mark.slow
 def test_fairseq_starts_without_a_word_about_hydra_and_tensorboard():
     done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True)
     assert done.stdout == "mnmt_transformer_tiny\n", done.stderr[-2000:]
@@ -50,6 +51,7 @@ print(f1_score.__module__, norm.cdf(0))
 """
 
 
+@pytest.mark.slow
 def test_libraries_that_fairseq_may_need_are_imported_when_it_does():
     done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -1,5 +1,7 @@
 """`--plan`: what the trainings of a recipe will take, of any machine; nothing is run."""
 
+import pytest
+
 from tests import hanging
 from tests.recipes.commands import recipe
 
@@ -31,6 +33,7 @@ def test_every_system_once_and_its_seeds_counted(tmp_path):
     assert float(total.split()[-1]) > 0
 
 
+@pytest.mark.slow
 def test_pretraining_and_fine_tuning(tmp_path):
     options = ("--systems", "mass", "--seeds", "1", "--sizes", "3000", "--directions", "ja-en")
     result = plan(

@@ -106,8 +106,12 @@ def _differences(systems: list[System], similarities: list[str]) -> str:
 
 
 def averages_by_direction(retrieved: Retrieved) -> Table:
-    """A row per encoder, similarity and group of languages, for a set with a common language."""
-    groups = {None: len(retrieved.pairs)} | {name: len(pairs) for name, pairs in retrieved.groups.items()}
+    """A row per encoder, similarity and group of languages, for a set with a common language. A group of all
+    languages has none: its row would be that of all.
+    """
+    everything = len(retrieved.pairs)
+    sizes = {name: len(pairs) for name, pairs in retrieved.groups.items()}
+    groups = {None: everything} | {name: size for name, size in sizes.items() if size < everything}
     means = {group: [retrieved.means(["part"], group, side) for side in (FROM, TO, None)] for group in groups}
     rows = [
         (

@@ -146,7 +146,7 @@ def test_weights_that_are_computed_are_not_missing(tmp_path):
     ("fields", "expected"),
     [
         ({"eos_token_id": "</s>"}, "field 'eos_token_id' is '</s>'"),
-        ({"bad_words_ids": [["a"]]}, "field 'bad_words_ids'"),
+        ({"bad_words_ids": [["a"]]}, "field 'bad_words_ids[0][0]'"),
         ({"early_stopping": "soon"}, "field 'early_stopping' is 'soon'"),
         ({"trust_remote_code": True}, "field 'trust_remote_code' asks for code"),
     ],

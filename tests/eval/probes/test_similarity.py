@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from eval.probes.svcca_and_cka import linear_cka, svcca
 from tests.eval.probes.planted import sentence_states, write_store
+from tests.eval.probes.test_svcca_and_cka import linear_cka, svcca
 from tests.eval.rows import rows_of
 
 PAIRS = {("de", "en"): 0.5, ("en", "de"): 0.5, ("de", "fr"): 1.5, ("fr", "de"): 1.5}

@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from eval.probes.svcca_and_cka import linear_cka, principal_directions, svcca
+from eval.probes.svcca_and_cka import VARIANCE, Sentences, compare, principal_directions
+
+
+def measured(x, y, variance: float = VARIANCE) -> dict[str, float]:
+    rows = compare(None, Sentences.of(x, variance), Sentences.of(y, variance), permutations=0)
+    return {row["measure"]: row["value"] for row in rows}
+
+
+def svcca(x, y, variance: float = VARIANCE) -> float:
+    return measured(x, y, variance)["svcca"]
+
+
+def linear_cka(x, y) -> float:
+    return measured(x, y)["cka"]
 
 
 @pytest.fixture

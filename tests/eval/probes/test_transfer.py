@@ -349,6 +349,16 @@ def test_an_encoder_that_learned_nothing_transfers_nothing(finetuned, found):
     assert transfers.number("a", "zero_shot_average") == pytest.approx(46.7)
 
 
+def test_what_was_not_learned_in_the_source_language_has_no_rate(finetuned, found):
+    """The most frequent class is 62% of what translate-train reaches: that is no transfer."""
+    zero = finetuned("a", dict.fromkeys(("en", "de", "fr"), 46.7), baselines=BASELINES)
+    trained = finetuned("a", dict.fromkeys(("en", "de", "fr"), 75.0), ["en", "de", "fr"], baselines=BASELINES)
+    transfers = found(zero, trained)
+    assert transfers.means("a", "rate") == {}
+    assert transfers.number("a", "rate_average") is transfers.number("a", "gap") is None
+    assert transfers.number("a", "translate_train_average") == pytest.approx(75)
+
+
 def test_a_language_that_was_not_learned_has_no_rate(finetuned, found):
     """The others have theirs; the gap needs the source language alone."""
     zero = finetuned("a", {"en": 80.0, "de": 60.0, "fr": 40.0}, baselines=BASELINES)
@@ -598,7 +608,7 @@ def test_no_correlation_of_what_differs_by_rounding(finetuned, found, retrieved)
 # --- what people see
 
 
-def test_tables_and_the_figure(paper, probe, command, tmp_path, row_of):
+def test_tables_and_the_figure(paper, probe, command, tmp_path, row_of, draws):
     assert probe(*paper).status == 0
     (plot,) = (tmp_path / "out").glob("*.png")
     assert plot.read_bytes().startswith(b"\x89PNG")

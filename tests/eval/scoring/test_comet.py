@@ -194,6 +194,7 @@ def test_a_real_model(tmp_path):
 
 
 @needs_comet
+@pytest.mark.slow
 def test_a_real_model_without_references(tmp_path):
     """CometKiwi's estimator, whose encoder has its vocabulary in a file of sentencepiece alone."""
     from data_prep.model_folders.libraries import reading
@@ -206,6 +207,7 @@ def test_a_real_model_without_references(tmp_path):
 
 
 @needs_comet
+@pytest.mark.slow
 def test_an_encoder_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / CHECKPOINT).parent.mkdir()

@@ -52,7 +52,11 @@ def stock_hypotheses(data: Path, folder: Path, words: str) -> dict[int, list[str
 
 @pytest.mark.parametrize(
     ("tags", "options"),
-    [("s-enc-t-dec", {}), ("t-enc", {"norm_placement": "pre", "no_norm_affine": True}), ("none", {})],
+    [
+        ("s-enc-t-dec", {}),
+        pytest.param("t-enc", {"norm_placement": "pre", "no_norm_affine": True}, marks=pytest.mark.slow),
+        pytest.param("none", {}, marks=pytest.mark.slow),
+    ],
 )
 def test_fairseq_generate_finds_our_hypotheses(data, tmp_path, tags, options):
     checkpoint = write_model(tmp_path / "model.pt", data, tags=tags, **options)

@@ -304,6 +304,7 @@ def test_a_library_that_is_not_installed(options, refusal, tmp_path, monkeypatch
     assert refusal(*options(tmp_path / "out")) == "peft is not installed: pip install '.[llm]'"
 
 
+@pytest.mark.slow
 def test_what_the_trainer_needs_is_not_installed(options, tmp_path):
     """In a process of its own, which has not imported it."""
     words = ["llm", *options(tmp_path / "out")]
