@@ -123,14 +123,14 @@ def check(value, kind, path, name: str = "") -> None:
     else:
         return
     # of several alternatives, what the last one says
-    place, found, error = [each for each in errors if each[0].startswith(errors[0][0])][-1]
+    place, wrong, error = [each for each in errors if each[0].startswith(errors[0][0])][-1]
     field_name = f"{name}{place}" if name else place.removeprefix(".")
     if error["type"] == "missing":
         raise InputError(f"{path}: field {field_name!r} is missing")
     expected = _EXPECTED.get(error["type"]) or error.get("ctx", {}).get("expected") or error["msg"]
     if field_name:
-        raise InputError(f"{path}: field {field_name!r} is {shown(found):.80}, expected {expected}")
-    raise InputError(f"{path}: found {_KINDS.get(type(found), 'null')}, expected {expected}")
+        raise InputError(f"{path}: field {field_name!r} is {shown(wrong):.80}, expected {expected}")
+    raise InputError(f"{path}: found {_KINDS.get(type(wrong), 'null')}, expected {expected}")
 
 
 @functools.cache

@@ -19,7 +19,7 @@ _MOST_PARTITIONS = 256  # files that are written at a time
 
 
 def key(text: str) -> bytes:
-    """The key of a line, or of the two lines of a pair joined by a line feed."""
+    """The key of a name, of a line, or of the two lines of a pair joined by a line feed."""
     return blake2b(text.encode(), digest_size=KEY_BYTES).digest()
 
 

@@ -53,7 +53,7 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
     """Train from the beginning, or from the last state, unless that is done."""
     pairs = job.validation.pairs()
     texts = [*files_of(job.train), *files_of(job.valid or ()), *texts_of(pairs), *(job.code_switching or ())]
-    encoders = [EncoderOptions(one).files(folder) for one in (job.model, job.pooler) if one]
+    encoders = [EncoderOptions(model).files(folder) for model in (job.model, job.pooler) if model]
     inputs = [*texts, *(path for files in encoders for path in files)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
     training = TrainingFolder(stamp, MODEL, force)

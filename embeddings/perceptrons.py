@@ -26,7 +26,7 @@ def teach(options, train, valid, seeds: Sequence[int], task: str = "teach") -> C
     from sklearn.preprocessing import StandardScaler
 
     scaler = StandardScaler(with_mean=options.standardize, with_std=options.standardize).fit(train[0])
-    (vectors, labels), (held_out, gold) = ((scaler.transform(one), of) for one, of in (train, valid))
+    (vectors, labels), (held_out, gold) = ((scaler.transform(part), of) for part, of in (train, valid))
     classes, targets = np.unique(labels, return_inverse=True)
     widths = [vectors.shape[1], *filter(None, options.hidden), len(classes)]
     best, highest = np.zeros(()), np.full((len(seeds), 1), -1.0)

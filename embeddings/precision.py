@@ -46,5 +46,5 @@ def both_ways(batches: Iterable[tuple[np.ndarray, ...]]) -> float:
     there, back = [], []
     for first, second, *gold in batches:
         there.append(hits(first, second, *gold))
-        back.append(hits(second, first, *(one.T for one in gold)))
+        back.append(hits(second, first, *(side.T for side in gold)))
     return float(np.concatenate(there).mean() + np.concatenate(back).mean()) / 2

@@ -117,7 +117,7 @@ def describe(job: Pretraining, folder: TrainingFolder) -> dict:
         "format": 1,
         "kind": KIND,
         "settings": folder.stamp.settings,
-        "encoders": [{"folder": one.name} | read_json(one / VALIDATION) for one in folders],
+        "encoders": [{"folder": folder.name} | read_json(folder / VALIDATION) for folder in folders],
         "command": command_typed("embeddings"),
         "versions": versions("torch", "transformers", "accelerate", "tokenizers"),
     }

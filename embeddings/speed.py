@@ -65,7 +65,7 @@ def main(job: Job) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name}=: is the name of two encoders; expected one of its own for each")
-    files = [file for one in job.encoders for file in job.options(*one).files(job.output)]
+    files = [file for encoder in job.encoders for file in job.options(*encoder).files(job.output)]
     inputs = [job.text, *dict.fromkeys(files)]
     write_result("embeddings", KIND, job, inputs, lambda: measure(job), job.output, job.force)
 
@@ -83,7 +83,7 @@ def measure(job: Job) -> Measured:
     lines = list(islice(read_lines(job.text), job.lines))
     if not lines:
         raise InputError(f"{job.text}: is empty, expected a sentence per line")
-    encoders = [job.options(*one).load() for one in job.encoders]
+    encoders = [job.options(*encoder).load() for encoder in job.encoders]
     with of_text(job.text, "--language"):
         seconds = take_turns(encoders, lines, job.language or language_in_name(job.text), job.rounds)
     measured = Measured(
@@ -97,9 +97,9 @@ def measure(job: Job) -> Measured:
         rates = {
             "lines": len(lines),
             "lines_per_second": len(lines) / statistics.median(own),
-            "ratio": statistics.median(first / one for first, one in zip(seconds[0], own, strict=True)),
+            "ratio": statistics.median(first / second for first, second in zip(seconds[0], own, strict=True)),
         }
-        rows = [row for turn, one in enumerate(own) for row in numbers({"seconds": one}, repeat=turn)]
+        rows = [row for turn, value in enumerate(own) for row in numbers({"seconds": value}, repeat=turn)]
         measured.add(
             {"system": encoder.system, "dataset": job.dataset or job.text.name}, numbers(rates) + rows
         )

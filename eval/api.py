@@ -16,7 +16,7 @@ from eval.probes import COMMANDS
 from eval.probes.line_states import LineStates, write_store
 from eval.probes.readers import Reader, load_reader
 from eval.probes.store import StateStore
-from eval.results.files import read_result
+from eval.result_files import read_result
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.loading import load_translator
 from eval.translation.transformers_model import TransformersModel, is_model_folder

@@ -1,8 +1,8 @@
 """Queries of rows: the numbers of several result files in one table, and their means over runs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,12 +19,10 @@ from command_line.measurements import (
     check_written,
     read_columns,
 )
-from eval.results.measures import groups_of
-from eval.results.result_set import ResultSet
-from eval.results.systems import MEASURED_ALIKE, MeanStd, Run, System, by_dataset, group_runs
-
-ONE_SYSTEM = "runs of one name must differ in their seed only"
-ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
+from eval.checks import ALLOWED, check_known, check_lines, group_runs, lines_of, only_seeds
+from eval.labels import groups_of
+from eval.result_set import ResultSet
+from eval.systems import MEASURED_ALIKE, MeanStd, Run, System, by_dataset
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,13 @@ class Measurements:
             if path not in files:
                 files[path] = table_of(path, run.rows_sha256)
             tables.append(_rows_of(files[path], run, len(tables)))
-            directions = directions_of(tables[-1])
-            check_directions(
-                *firsts.setdefault((run.dataset, run.name), (run, directions)), run, directions, ONE_SYSTEM
-            )
+            lines = lines_of(tables[-1])
+            first, expected = firsts.setdefault((run.dataset, run.name), (run, lines))
+            check_lines(first, run, expected, lines, only_seeds(run))
             if not allow_unlike:
-                first, expected = firsts.setdefault((run.dataset,), (run, directions))
-                check_directions(first, expected, run, directions, ALLOWED)
-                _check_ways(first, run)
+                first, expected = firsts.setdefault((run.dataset,), (run, lines))
+                check_lines(first, run, expected, lines, ALLOWED)
+                check_known(first, run, _ways(first), _ways(run), ALLOWED)
         return cls(systems, pd.concat(tables, ignore_index=True) if tables else as_table([]))
 
     @classmethod
@@ -133,8 +130,8 @@ class Measurements:
         rows = self.rows
         for name, value in columns.items():
             rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
-        measured = set(rows.system)
-        return Measurements([system for system in self.systems if system.name in measured], rows)
+        measured = set(rows[["dataset", "system"]].drop_duplicates().itertuples(index=False, name=None))
+        return Measurements([one for one in self.systems if (one.dataset, one.name) in measured], rows)
 
     def of_system(self, system: System, measure: str) -> pd.DataFrame:
         """The rows of one measure of one system."""
@@ -147,6 +144,37 @@ class Measurements:
             for system in (first, other)
         ]
         return places[0] == places[1]
+
+
+Cells = list[tuple[System, dict[str, str]]]
+
+
+def joined(parts: "Iterable[Measurements]") -> "Measurements":
+    """What was measured on several datasets, or of several systems."""
+    parts = list(parts)
+    rows = pd.concat([one.rows for one in parts], ignore_index=True) if parts else as_table([])
+    return Measurements([system for one in parts for system in one.systems], rows)
+
+
+def as_cells(measured: "Measurements", cells: Cells) -> "Measurements":
+    """Systems as the cells of a table.
+
+    Args:
+        measured: on one dataset.
+        cells: systems, and what columns of their rows hold instead: "system" is the line of the cell. Cells
+            of a line that have other numbers of seeds stand in lines of their own.
+    """
+    seeds: dict[str, set[int]] = {}
+    for system, names in cells:
+        seeds.setdefault(names["system"], set()).add(len(system.runs))
+    lines, tables = {}, [measured.rows.head(0)]
+    for system, names in cells:
+        line, dataset = names["system"], names.get("dataset", system.dataset)
+        if len(seeds[line]) > 1:
+            line += f", {len(system.runs)} seeds"
+        lines.setdefault(line, replace(system, name=line, dataset=dataset))
+        tables.append(measured.rows[measured.rows.system == system.name].assign(**names | {"system": line}))
+    return Measurements(list(lines.values()), pd.concat(tables))
 
 
 def table_of(path: Path, sha256: str) -> pd.DataFrame:
@@ -227,54 +255,16 @@ def _rows_of(table: pd.DataFrame, run: Run, number: int) -> pd.DataFrame:
     return rows.assign(run=number, dataset=run.dataset, system=run.name, seed=run.seed)
 
 
-def directions_of(rows: pd.DataFrame) -> dict[str, float | str]:
-    """Every direction of a run, and its number of lines where they were counted."""
-    lines = rows[rows.measure == "lines"].set_index("direction").value
-    return {f"lines of {name}": lines.get(name, "some") for name in rows.direction.unique() if name}
-
-
-def check_directions(
-    first: Run, expected: Mapping[str, float | str], run: Run, found: Mapping[str, float | str], remedy: str
-) -> None:
-    """Two runs are of the same lines of the same directions. What was translated through a pivot may lack
-    directions: those from the pivot and into it.
-
-    Raises:
-        InputError: they are not; names both files.
-    """
-    names = {**expected, **found}
-    if first.record.get("pivot") or run.record.get("pivot"):
-        names = expected.keys() & found.keys()
-    _check_equal(first, expected, run, found, names, remedy)
-
-
-def _check_ways(first: Run, run: Run) -> None:
-    """Two runs on one dataset were measured in the same way, as far as both say it."""
-    expected, found = _ways(first), _ways(run)
-    _check_equal(first, expected, run, found, sorted(expected.keys() & found.keys()), ALLOWED)
-
-
-def _check_equal(
-    first: Run, expected: Mapping, run: Run, found: Mapping, names: Iterable[str], remedy: str
-) -> None:
-    for name in names:
-        here, there = (side.get(name, "none") for side in (found, expected))
-        if here != there:
-            raise InputError(
-                f"{run.path}: {name}: {here} ({run.name!r}), but {there} in {first.path} ({first.name!r});"
-                f" {remedy}"
-            )
-
-
 def _ways(run: Run) -> dict:
     """How a run was measured, as far as it says so, each thing by itself."""
     ways = {}
     for name in MEASURED_ALIKE:
         value = run.record.get(name)
-        entries = value.items() if isinstance(value, dict) else [(None, value)]
-        ways |= {
-            name if key is None else f"{name} of {key}": entry for key, entry in entries if entry is not None
-        }
+        ways |= (
+            {f"{name} of {key}": one for key, one in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
     return ways
 
 

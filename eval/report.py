@@ -21,7 +21,7 @@ from embeddings.search.sentence_scores import MEASURES
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.pages import html, markdown
 from eval.reporting.shown import UNLIKE, kinds, sections_of
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 
 FILES = "files.txt"  # the tables and plots of a report: those that the next one does not write are removed
 _EXHIBIT = re.compile(r"(tables/[\w-]+\.csv|plots/[\w-]+\.(png|svg|pdf))")

@@ -12,7 +12,7 @@ from command_line.provenance import command_typed, versions
 from data_prep.formats.directions import DIRECTIONS, Direction, format_direction
 from data_prep.model_folders.adapters import check_adapter
 from data_prep.model_folders.loading import check_ids
-from eval.results.files import checkpoint_checksum, split_direction
+from eval.result_files import checkpoint_checksum, split_direction
 from llm.instructions.prompts import DEFAULT
 from llm.language_model import PRECISIONS, add_adapter, load_model, load_tokenizer, model_files
 from llm.tuned import TUNING, Tuned

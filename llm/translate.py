@@ -30,7 +30,7 @@ from data_prep.formats.directions import Direction, directions_or, format_direct
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from data_prep.model_folders.chat_template import Chat
-from eval.results.scores import TRANSLATION
+from eval.scored import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut

@@ -21,7 +21,10 @@ FOLDERS = (
     "studies",
 )  # from below
 ROOMS = (  # of eval, from below; those of one line do not know each other
-    ("eval.results",),
+    ("eval.record_schemas",),
+    ("eval.result_files", "eval.systems"),
+    ("eval.checks", "eval.labels", "eval.scored"),
+    ("eval.result_set",),
     ("eval.measurements",),
     ("eval.translation", "eval.scoring"),
     ("eval.derived",),

@@ -11,33 +11,32 @@ Memory: `CANDIDATES_PER_LINE` rows for every line of the sets, and what is cut o
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
 from itertools import accumulate, compress
 from operator import not_
 from typing import NamedTuple
 
 from command_line.errors import InputError
 from data_prep.blocks import encode
+from data_prep.duplicates import KEY_BYTES, key
 from data_prep.formats.texts import TEST, VALID
 from data_prep.importing.tables import Columns
 from data_prep.normalization import normalize
 
 CANDIDATES_PER_LINE = 10
-_DIGEST_BYTES = 16
 
 BitextRow = tuple[str, ...]  # a text per language, and the document ("" if there is none)
 Candidates = dict[bytes, list[BitextRow]]  # unit -> its rows
 
 
 def with_digests(shared: int, columns: Columns) -> tuple[list[bytes], Columns]:
-    """The units of some rows, and the rows.
+    """The hash of every row's unit, and the rows.
 
     Args:
         shared: place of the side whose sentences are units.
         columns: as `Bitext.map` gives them.
     """
-    names = (name or normalize(text) for name, text in zip(columns[-1], columns[shared], strict=True))
-    return [blake2b(name.encode(), digest_size=_DIGEST_BYTES).digest() for name in names], columns
+    names = zip(columns[-1], columns[shared], strict=True)
+    return [key(name or normalize(text)) for name, text in names], columns
 
 
 def first_units(blocks: Iterable[tuple[list[bytes], Columns]], lines: int) -> Candidates:
@@ -47,7 +46,7 @@ def first_units(blocks: Iterable[tuple[list[bytes], Columns]], lines: int) -> Ca
         blocks: as `with_digests` gives them.
     """
     units: Candidates = {}
-    rows, bound = 0, b"\xff" * (_DIGEST_BYTES + 1)
+    rows, bound = 0, b"\xff" * (KEY_BYTES + 1)
     for digests, columns in blocks:
         small = [place for place, digest in enumerate(digests) if digest < bound]
         for place in small:

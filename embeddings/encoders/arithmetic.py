@@ -34,8 +34,10 @@ def for_inference(
         return model
     if device.type != "cpu":
         raise InputError("--precision int8: only on a CPU; give --cpu, or --precision bfloat16")
-    possible = {id(one) for layer in ([model] if layers is None else layers) for one in layer.modules()}
-    read = {id(one) for module in model.modules() if isinstance(module, whole) for one in module.modules()}
+    possible = {id(module) for layer in ([model] if layers is None else layers) for module in layer.modules()}
+    read = {
+        id(inner) for module in model.modules() if isinstance(module, whole) for inner in module.modules()
+    }
     names = {
         name
         for name, one in model.named_modules()

@@ -231,7 +231,7 @@ class TokenEncoder(SentenceEncoder):
         )
 
     def _keep_states(self, kept: TokenVectors, rows: list[int], output) -> None:
-        states, padding, others = (one.cpu() for one in self.states(output))
+        states, padding, others = (tensor.cpu() for tensor in self.states(output))
         for row, one, left_out, no_word in zip(rows, states.float(), padding, others, strict=True):
             kept.states[row] = one[~left_out].numpy()
             kept.special[row] = no_word[~left_out].numpy()

@@ -72,7 +72,11 @@ def size_of_transformers(model, layer: int | None = None) -> EncoderSize:
     others = {field: sizes[name] for field, name in names.items()}
     if layer is not None:
         others["layers"] = layer
-    read = ((name, one) for name, one in model.named_parameters() if layer is None or _is_below(name, layer))
+    read = (
+        (name, parameter)
+        for name, parameter in model.named_parameters()
+        if layer is None or _is_below(name, layer)
+    )
     return size_of(read, "encoder.model.", **others)  # as checkpoints name them
 
 
@@ -85,6 +89,8 @@ def _is_below(name: str, layer: int) -> bool:
 def size_of_modules(model) -> EncoderSize:
     """The size of a model of `sentence-transformers`: of its encoder and what is above it."""
     inner = model[0].auto_model
-    above = sum(one.numel() for one in model.parameters()) - sum(one.numel() for one in inner.parameters())
+    above = sum(parameter.numel() for parameter in model.parameters()) - sum(
+        parameter.numel() for parameter in inner.parameters()
+    )
     size = size_of_transformers(inner)
     return replace(size, parameters=size.parameters + above)

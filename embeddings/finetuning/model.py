@@ -185,11 +185,11 @@ def _take_pooler(model, folder: Path) -> None:
     """
     loaded, notes = loading.load_model(folder, POOLER)
     check_complete(folder, notes["missing_keys"], True, POOLER)
-    given, own = (getattr(one, "pooler", None) for one in (loaded, model.base_model))
+    given, own = (getattr(encoder, "pooler", None) for encoder in (loaded, model.base_model))
     if given is None or own is None:
         which = folder if given is None else f"the model of the task, {type(model).__name__},"
         raise InputError(f"{POOLER} {folder}: {which} has no pooler; leave the option out")
-    shapes = [{name: value.shape for name, value in one.state_dict().items()} for one in (given, own)]
+    shapes = [{name: value.shape for name, value in pooler.state_dict().items()} for pooler in (given, own)]
     if shapes[0] != shapes[1]:
         raise InputError(f"{POOLER} {folder}: its pooler is of another size than the encoder's")
     own.load_state_dict(given.state_dict())
@@ -218,7 +218,7 @@ def collated(reader: Reader, windows: Sequence[Window], with_targets: bool = Tru
     for name in names:
         values = [window[name] for window in windows]
         if isinstance(values[0], list):
-            values = [[*one, *[padding[name]] * (longest - len(one))] for one in values]
+            values = [[*row, *[padding[name]] * (longest - len(row))] for row in values]
         features[name] = torch.tensor(values)
     return features
 

@@ -89,7 +89,7 @@ class Names(Task):
         before, after = _specials(reader)
         pieces = _pieces(example.words, reader)
         labelled = []
-        for start, stop in _cuts([len(one) for one in pieces], _room(reader)):
+        for start, stop in _cuts([len(of_word) for of_word in pieces], _room(reader)):
             ids = [piece for word in pieces[start:stop] for piece in word]
             ends = accumulate((len(word) for word in pieces[start:stop]), initial=len(before))
             first = list(ends)[:-1]
@@ -103,7 +103,7 @@ class Names(Task):
         return labelled
 
     def count(self, example: TaggedSentence, reader: Reader) -> int:
-        lengths = [len(one) for one in _pieces(example.words, reader)]
+        lengths = [len(of_word) for of_word in _pieces(example.words, reader)]
         return len(_cuts(lengths, _room(reader)))
 
     def measure(
@@ -171,7 +171,7 @@ def _pieces(words: Sequence[str], reader: Reader) -> list[list[int]]:
     texts = [f" {word}" if word else "" for word in words]
     pieces = reader.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
     room, unknown = _room(reader), _unknown(reader.tokenizer)
-    return [one if 0 < len(one) <= room else unknown for one in pieces]
+    return [of_word if 0 < len(of_word) <= room else unknown for of_word in pieces]
 
 
 def _unknown(tokenizer) -> list[int]:

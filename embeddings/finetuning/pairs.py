@@ -48,7 +48,7 @@ class Pairs(Task):
         return pairs
 
     def classes(self, examples: Sequence[Pair]) -> tuple[str, ...]:
-        labels = tuple(sorted({one.label for one in examples}))
+        labels = tuple(sorted({example.label for example in examples}))
         if len(labels) < 2:
             path = examples[0].place[0]
             raise InputError(f"{path}: only the label {labels[0]!r:.40}; expected at least two")

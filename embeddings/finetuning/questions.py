@@ -113,7 +113,7 @@ def _asked(path: Path) -> Iterator[Question]:
     record = parse_json(b"".join(chain.from_iterable(read_rows(path, _LINES))), path)
     check(record, Squad, path)
     names = set()
-    for paragraph in (one for article in record["data"] for one in article["paragraphs"]):
+    for paragraph in (paragraph for article in record["data"] for paragraph in article["paragraphs"]):
         for asked in paragraph["qas"]:
             name, where = asked["id"], f"{path}: question {asked['id']!r:.60}"
             if name in names:

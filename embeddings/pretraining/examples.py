@@ -135,7 +135,7 @@ class Batches:
         random = np.random.default_rng([self.seed, 1, pool])
         random.shuffle(drawn)
         drawn.sort(key=len)
-        ends = np.cumsum([len(one) for one in drawn])
+        ends = np.cumsum([len(sentence) for sentence in drawn])
         cuts = np.searchsorted(ends, np.linspace(0, ends[-1], POOL + 1)[1:-1])
         inner = np.arange(1, POOL)  # none is without examples
         cuts = cuts.clip(inner, len(drawn) - POOL + inner)
@@ -165,7 +165,7 @@ class Masking:
 
     def __init__(self, tokenizer, rate: float, seed: int):
         special = set(tokenizer.all_special_ids)
-        self.ordinary = np.array([one for one in range(len(tokenizer)) if one not in special])
+        self.ordinary = np.array([token for token in range(len(tokenizer)) if token not in special])
         self.special = np.array(sorted(special))
         self.mask, self.padding = tokenizer.mask_token_id, tokenizer.pad_token_id
         self.rate, self.seed = rate, seed
@@ -184,7 +184,7 @@ class Masking:
         tokens = np.full((len(examples), max(map(len, examples))), self.padding, dtype=np.int64)
         for row, one in zip(tokens, examples, strict=True):
             row[: len(one)] = one
-        attended = np.arange(tokens.shape[1]) < np.array([[len(one)] for one in examples])
+        attended = np.arange(tokens.shape[1]) < np.array([[len(example)] for example in examples])
         read = tokens.reshape(-1)
         candidates = np.flatnonzero(attended.reshape(-1) & ~np.isin(read, self.special))
         count = max(1, round(self.rate * len(candidates)))

@@ -67,8 +67,10 @@ def best_threshold(*rankings: Ranking) -> float:
     Returns:
         Infinity if no pair is right.
     """
-    thresholds = np.unique(np.concatenate([np.asarray(one.scores, dtype=float) for one in rankings]))[::-1]
-    f1 = np.mean([one.f1_at(thresholds) for one in rankings], axis=0)
+    thresholds = np.unique(np.concatenate([np.asarray(ranking.scores, dtype=float) for ranking in rankings]))[
+        ::-1
+    ]
+    f1 = np.mean([ranking.f1_at(thresholds) for ranking in rankings], axis=0)
     if not f1.any():
         return float("inf")
     best = int(f1.argmax())
@@ -91,7 +93,7 @@ class Scheme:
 
     def threshold(self, rankings: Mapping[str, Ranking], pair: str) -> float:
         """That of a pair; see `best_threshold`."""
-        return best_threshold(*(rankings[one] for one in self.tuned_on or (pair,)))
+        return best_threshold(*(rankings[tuned] for tuned in self.tuned_on or (pair,)))
 
     def title(self, pair: str, part: str) -> str:
         return f"{pair}, {part}" + (f", threshold of {self.origin}" if self.is_further else "")

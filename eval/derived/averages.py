@@ -1,7 +1,7 @@
 """Scores averaged over directions: supervised and zero-shot ones, those from and to English, and all."""
 
+from eval.labels import GROUPS
 from eval.measurements import Measurements, in_groups
-from eval.results.measures import GROUPS
 
 
 def by_group(scored: Measurements) -> Measurements:

@@ -9,10 +9,10 @@ import pandas as pd
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from eval.labels import PLACEMENT
 from eval.measurements import measured_by
-from eval.results.labels import PLACEMENT
-from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.systems import MeanStd, Run, System
+from eval.result_set import RETRIEVAL, ResultSet
+from eval.systems import MeanStd, Run, System
 
 KIND = "comparison"
 

@@ -5,7 +5,7 @@ the output is off target.
 from statistics import fmean
 
 from eval.measurements import Measurements, as_table
-from eval.results.systems import System
+from eval.systems import System
 
 SCORES = ("bleu", "chrf", "off_target", "on_target_bleu", "on_target_chrf")
 COUNTS = ("on_target_lines", "lines")

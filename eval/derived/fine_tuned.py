@@ -15,7 +15,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers, read_arrays
 from embeddings.finetuning.settings import is_translate_train_all, is_zero_shot, name_of_lines
 from eval.measurements import Measurements
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 
 KIND = "finetuning"
 PIVOT = "en"  # whose examples have nothing to be switched with

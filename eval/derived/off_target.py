@@ -2,7 +2,7 @@
 
 from data_prep.language_identification import NO_LETTERS
 from eval.measurements import Measurements
-from eval.results.files import split_direction
+from eval.result_files import split_direction
 from eval.scoring.off_target import names_of_labels
 
 MEASURE = "off_target_as"

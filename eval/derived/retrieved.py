@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 import pandas as pd
 
 from embeddings.averages import in_direction, pair_of, pivot_of
-from eval.measurements import Measurements
-from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.systems import MeanStd, System
+from eval.measurements import Measurements, measured_by
+from eval.result_set import RETRIEVAL, ResultSet
+from eval.systems import MeanStd, System
 
 COSINE = "cosine"
 BY_NUMBER, BY_TEXT, ERROR = "p_at_1", "p_at_1_by_text", "error"  # measures of directions
@@ -39,10 +39,7 @@ class Retrieved:
         Raises:
             InputError: encoders on one set are of other texts; names both files.
         """
-        systems = results.probed(RETRIEVAL)
-        if not systems:
-            return []
-        measured = Measurements.of(systems, results.allow_unlike)
+        measured = measured_by(results, RETRIEVAL, False)
         return [cls._of(results, *each) for each in measured.by_dataset().items()]
 
     @classmethod
@@ -86,39 +83,35 @@ class Retrieved:
         }
 
     @property
-    def side_label(self) -> str:
-        """What a caption says of the directions."""
-        return f"{self.side} {self.pivot}" if self.side else "mean of both directions"
+    def label(self) -> str:
+        """What is shown: the similarity, and the direction if it is one."""
+        return f"{self.similarity}, {self.side} {self.pivot}" if self.side else self.similarity
 
-    def label(self, group: str | None) -> str:
-        """What a caption says of the set."""
-        return f"{self.dataset}, {group or 'all'}, {self.side_label}"
-
-    def means(
-        self,
-        by: Sequence[str] = (),
-        group: str | None = None,
-        side: str | None = None,
-        measure: str = BY_NUMBER,
-    ) -> Means:
-        """(encoder, values of `by`) -> percent, over the directions of all pairs, or of those of a group.
+    def rows(self, group: str | None = None, side: str | None = None) -> pd.DataFrame:
+        """P@1 in the directions of all pairs, or of those of a group.
 
         Args:
-            by: columns of rows: "part" is the similarity.
             side: FROM or TO the language of all pairs: only these directions.
         """
-        rows = self.measured.rows
+        rows = self.measured.rows[self.measured.rows.measure == BY_NUMBER]
         if group:
             rows = rows[rows.pair.isin(self.groups[group])]
         if side:
-            chosen = [name for name in self.directions if in_direction(name, side, self.pivot)]
-            rows = rows[rows.direction.isin(chosen)]
-        return Measurements(self.systems, rows).means(measure, by, scale=100)
+            rows = rows[[in_direction(name, side, self.pivot) for name in rows.direction]]
+        return rows
 
-    def shown(self, by: Sequence[str] = (), group: str | None = None) -> Means:
-        """The same by the similarity and in the directions that are shown."""
-        means = self.means(("part", *by), group, self.side)
-        return {(name, *key): mean for (name, part, *key), mean in means.items() if part == self.similarity}
+    def shown_rows(self, group: str | None = None) -> pd.DataFrame:
+        """By the similarity and in the directions that are shown."""
+        rows = self.rows(group, self.side)
+        return rows[rows.part == self.similarity]
+
+    def means(self, by: Sequence[str] = (), measure: str = BY_NUMBER) -> Means:
+        """(encoder, values of `by`) -> percent; "part" is the similarity."""
+        return self.measured.means(measure, by, scale=100)
+
+    def shown(self, group: str | None = None) -> Means:
+        """Encoder -> percent, of what is shown."""
+        return Measurements(self.systems, self.shown_rows(group)).means(BY_NUMBER, scale=100)
 
 
 def _similarity(measured: Measurements, wanted: str | None) -> str:

@@ -14,10 +14,10 @@ from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.reporting.result_file import Written, publish
-from eval.results.files import split_direction
-from eval.results.scores import Translation
-from eval.results.systems import ENCODED_WITH
+from eval.result_files import split_direction
+from eval.scored import Translation
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
+from eval.systems import ENCODED_WITH
 
 KIND = "adequacy"
 

@@ -25,7 +25,7 @@ from data_prep.model_folders.loading import check_complete
 from data_prep.model_folders.models import WEIGHTS, take_weights
 from data_prep.model_folders.settings import CONFIGURATION
 from eval.reporting.result_file import Written, publish
-from eval.results.scores import Translation
+from eval.scored import Translation
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
 
 KIND = "bleurt"

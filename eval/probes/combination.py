@@ -18,12 +18,13 @@ from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured, high, low, numbers
 from command_line.option_classes import option, positional, switch
+from eval.checks import group_runs
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_file
-from eval.results.scores import SCORES, Scores, group_scores
-from eval.results.system_pairs import Pair, called, checked
-from eval.results.systems import System, by_dataset
+from eval.result_files import result_file
+from eval.scored import SCORES, Scores
 from eval.scoring.estimates import difference, paired_difference
+from eval.scoring.system_pairs import Pair, called, checked
+from eval.systems import System, by_dataset
 
 KIND = "combination"
 LEVEL = 0.05
@@ -72,7 +73,7 @@ def main(options: Options) -> None:
 
 def measure(options: Options) -> Measured:
     """The effects of every combination: a run each on every dataset."""
-    systems = group_scores(Scores.load(result_file(path, SCORES)) for path in options.scores)
+    systems = group_runs(Scores.load(result_file(path, SCORES)) for path in options.scores)
     measured = Measured()
     for names in options.combine:
         for four in on_datasets(names, systems):

@@ -15,15 +15,16 @@ import pandas as pd
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, positional
+from eval.checks import group_runs
 from eval.measurements import Measurements
 from eval.probes.pair_correlations import correlations
 from eval.probes.parallel import OUTPUT
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_file
-from eval.results.result_set import ResultSet
-from eval.results.scores import SCORES, Scores, group_scores
-from eval.results.system_pairs import pairs_with_first
-from eval.results.systems import System
+from eval.result_files import result_file
+from eval.result_set import ResultSet
+from eval.scored import SCORES, Scores
+from eval.scoring.system_pairs import pairs_with_first
+from eval.systems import System
 
 KIND = "correlation"
 MEASURES = ("sentence", "sentence_in_batch", "word")
@@ -54,7 +55,7 @@ def retrieval_files(options: Options) -> list[Path]:
 def measure(options: Options) -> Measured:
     """One run for every system but the baseline. `part` is what was retrieved, `kind` a group of pairs."""
     retrieval = ResultSet.load(retrieval_files(options), ["retrieval"]).probed("retrieval")
-    pairs = pairs_with_first(group_scores(Scores.load(result_file(path, SCORES)) for path in options.scores))
+    pairs = pairs_with_first(group_runs(Scores.load(result_file(path, SCORES)) for path in options.scores))
     scored = dict.fromkeys(system for pair in pairs for system in pair[:2])
     precision = precision_of([retrieved(system, retrieval) for system in scored], options.measure)
     measured = Measured()

@@ -22,9 +22,9 @@ from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_files
-from eval.results.result_set import RETRIEVAL, ResultSet
-from eval.results.systems import System
+from eval.result_files import result_files
+from eval.result_set import RETRIEVAL, ResultSet
+from eval.systems import System
 
 KIND = "data-size"
 ENCODERS, LANGUAGES = "encoders", "languages"

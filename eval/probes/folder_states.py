@@ -30,7 +30,7 @@ from eval.probes.store import (
     write_index,
     write_vocabulary,
 )
-from eval.results.files import split_direction
+from eval.result_files import split_direction
 from eval.translation.evaluated_model import SETS
 from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from command_line.errors import at
 from command_line.measurements import numbers
 from data_prep.language_identification import EMPTY, NO_LETTERS, LanguageIdentifier
-from eval.results.files import split_direction
+from eval.result_files import split_direction
 from eval.scoring.off_target import Intended, by_number, intended, names_of_labels
 from eval.scoring.test_sets import DirectionFiles
 

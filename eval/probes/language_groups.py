@@ -16,8 +16,8 @@ from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, positional
 from embeddings.groups import groups_file, read_groups
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_file, split_direction
-from eval.results.scores import SCORES, Scores
+from eval.result_files import result_file, split_direction
+from eval.scored import SCORES, Scores
 
 KIND = "language-groups"
 SHOWN = ("bleu", "chrf", "comet", "off_target")

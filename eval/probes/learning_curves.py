@@ -15,13 +15,13 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, positional
+from eval.checks import check_equal, check_measured_alike, check_one_training, check_test_sets
 from eval.derived.training_curves import ACCURACY
 from eval.reporting.result_file import Written, publish
-from eval.results.files import field, result_file
-from eval.results.result_set import ResultSet
-from eval.results.scores import SCORES, Scores, check_measured_alike, check_references
-from eval.results.system_pairs import check_equal
-from eval.results.systems import Run, check_one_training
+from eval.result_files import field, result_file
+from eval.result_set import ResultSet
+from eval.scored import SCORES, Scores
+from eval.systems import Run
 
 KIND = "learning-curves"
 LLR_FILE = "llr.json"
@@ -78,7 +78,7 @@ def trainings_of(folders: Iterable[Path]) -> dict[tuple, dict[int, Scores]]:
         check_beside(scores, checkpoints)
         check_measured_alike(first.setdefault((scores.dataset, scores.name), scores), scores)
         checkpoints[updates_of(scores)] = scores
-    check_references(scores for checkpoints in found.values() for scores in checkpoints.values())
+    check_test_sets(scores for checkpoints in found.values() for scores in checkpoints.values())
     return found
 
 

@@ -10,7 +10,7 @@ from command_line.errors import InputError
 from data_prep.formats.directions import format_direction
 from eval.probes.store import NO_TOKEN, SIDES, StateStore, write_index, write_vocabulary
 from eval.probes.storing import PartWriter
-from eval.results.files import split_direction
+from eval.result_files import split_direction
 
 
 class LineStates(NamedTuple):

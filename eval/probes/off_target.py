@@ -18,8 +18,8 @@ from data_prep.language_identification import identifier_of
 from eval.probes.identified_languages import Identified
 from eval.probes.word_scripts import script_rows
 from eval.reporting.result_file import Written, publish
-from eval.results.files import split_direction
-from eval.results.scores import Translation
+from eval.result_files import split_direction
+from eval.scored import Translation
 from eval.scoring.off_target import IDENTIFIER, check_identifier, labels_of_languages
 from eval.scoring.test_sets import DirectionFiles, TranslatedFolders, paths_of
 

@@ -94,6 +94,7 @@ def recognize(folder, options) -> Recognition:
         rows += selectivity(rows)
     run = describe(store, options.test_split) | {
         "forced": store.record.get("forced"),
+        "beam_of_states": store.record.get("beam") if store.record.get("forced") == "output" else None,
         "tokens": options.tokens,
         "train_split": options.train_split,
         "train_sentences": len(sides[0].sentences),

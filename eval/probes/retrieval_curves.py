@@ -15,13 +15,14 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import positional
+from eval.checks import check_lines, check_measured_alike, check_one_training, lines_of, only_seeds
 from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
 from eval.reporting.result_file import Written, publish
-from eval.results.files import field, result_file
-from eval.results.result_set import ResultSet
-from eval.results.systems import Run, check_measured_alike, check_one_training
+from eval.result_files import field, result_file
+from eval.result_set import ResultSet
+from eval.systems import Run
 
 KIND = "retrieval-curves"
 FEWEST = 3  # points: through two there is always a line
@@ -53,7 +54,7 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
         InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
             system were measured in different ways.
     """
-    from eval.measurements import ONE_SYSTEM, check_directions, directions_of, rows_of  # with pandas
+    from eval.measurements import rows_of  # with pandas
 
     found: dict[tuple, dict[int, Run]] = defaultdict(dict)
     first: dict[tuple, tuple] = {}  # dataset and system -> its first run, and that one's rows
@@ -66,9 +67,9 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
             if known is not run:
                 raise InputError(f"{path} and {known.path}: both are after {updates} updates")
             check_one_training(next(iter(checkpoints.values())), run)
-            directions = directions_of(rows_of(run))
-            other, expected = first.setdefault((run.dataset, run.name), (run, directions))
-            check_directions(other, expected, run, directions, ONE_SYSTEM)
+            lines = lines_of(rows_of(run))
+            other, expected = first.setdefault((run.dataset, run.name), (run, lines))
+            check_lines(other, run, expected, lines, only_seeds(run))
             check_measured_alike(other, run)
     return {key: dict(sorted(runs.items())) for key, runs in found.items()}
 

@@ -41,7 +41,7 @@ from command_line.outputs import write_json, write_text
 from command_line.records import field
 from data_prep.formats.directions import Direction
 from data_prep.formats.vectors import load_array
-from eval.results.files import FORMAT, read_result, split_direction
+from eval.result_files import FORMAT, read_result, split_direction
 
 INDEX, VOCABULARY = "states.json", "vocabulary.txt"
 KIND = "states"

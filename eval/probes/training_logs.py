@@ -63,6 +63,14 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
     Raises:
         InputError: no validation in the log.
     """
+    found = validations_in(path)
+    if not found:
+        raise InputError(f"{path}: no validation in it; expected a log of fairseq-train (simple or json)")
+    return found
+
+
+def validations_in(path: Path) -> dict[int, dict[str, float]]:
+    """The same of a log that may have none."""
     found = {}
     for line in read_lines(path, nul=True):
         if VALID in line:
@@ -70,8 +78,6 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
             updates = _updates(values)
             if "loss" in values and updates is not None:
                 found[updates] = values
-    if not found:
-        raise InputError(f"{path}: no validation in it; expected a log of fairseq-train (simple or json)")
     return found
 
 

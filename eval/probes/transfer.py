@@ -24,8 +24,8 @@ from eval.probes.transfer_correlations import FEWEST, Retrieval, correlations
 from eval.probes.transfer_differences import differences
 from eval.probes.transfer_indexes import Transfer, transfer
 from eval.reporting.result_file import Written, publish
-from eval.results.files import result_files
-from eval.results.result_set import RETRIEVAL, ResultSet
+from eval.result_files import result_files
+from eval.result_set import RETRIEVAL, ResultSet
 
 FINETUNING = "finetuning"
 KIND = "transfer"

@@ -15,7 +15,7 @@ from command_line.measurements import high, low, numbers
 from data_prep.languages import usual_names
 from eval.derived.retrieved import Retrieved
 from eval.probes.transfer_indexes import LEVEL, Transfer
-from eval.results.result_set import RETRIEVAL, ResultSet
+from eval.result_set import RETRIEVAL, ResultSet
 from eval.scoring.estimates import FEWEST_UNITS, Correlation
 
 if TYPE_CHECKING:

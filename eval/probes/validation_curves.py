@@ -6,17 +6,21 @@ other losses are added, else `loss`; it is that of teacher forcing, also of the 
 bits per token, label smoothing included.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from command_line.measurements import numbers
+from command_line.measurements import Measured, numbers
 from eval.probes.training_logs import (
+    LOG,
     LogOptions,
     finite,
     log_files,
     measure_logs,
     validations,
+    validations_in,
 )
 from eval.reporting.result_file import publish
+from eval.result_set import ResultSet
 
 KIND = "validation-curves"
 METRICS = ("nmt_loss", "loss")
@@ -38,8 +42,38 @@ def measure(log: Path) -> tuple[dict, list[dict]]:
     Raises:
         InputError: no validation in the log.
     """
-    rows = []
-    for update, values in sorted(validations(log).items()):
-        metric = next(name for name in METRICS if name in values)
-        rows += numbers({"validation_loss": finite(values[metric])}, update=update)
-    return {"metric": metric}, rows
+    by_update = validations(log)
+    return {"metric": _metric(next(iter(by_update.values())))}, losses(by_update)
+
+
+def losses(by_update: Mapping[int, Mapping[str, float]]) -> list[dict]:
+    """The rows of one training.
+
+    Args:
+        by_update: what each validation has measured, by name.
+    """
+    return [
+        row
+        for update, values in sorted(by_update.items())
+        for row in numbers({"validation_loss": finite(values[_metric(values)])}, update=update)
+    ]
+
+
+def _metric(values: Mapping[str, float]) -> str:
+    return next(name for name in METRICS if name in values)
+
+
+def of_scored(results: ResultSet) -> Measured:
+    """The losses of the trainings whose translations were scored, as far as the log lies beside the
+    checkpoint. Nothing where result files of this probe are shown.
+    """
+    measured, seen = Measured(), set()
+    for run in (run for system in results.systems for run in system.runs):
+        log = Path(run.value("checkpoint", "path") or "").parent / LOG
+        training = run.dataset, run.system["name"], run.seed
+        if results.of_kind(KIND) or training in seen or not log.is_file():
+            continue
+        seen.add(training)
+        system = {"name": run.system["name"], "seed": run.seed}
+        measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
+    return measured

@@ -3,13 +3,13 @@
 import pandas as pd
 
 from data_prep.language_identification import EMPTY, NO_LETTERS
+from eval.labels import direction_order
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Table, cells, number_cell, rows_behind, slug
 from eval.reporting.plots import heatmap
-from eval.results.files import split_direction
-from eval.results.labels import direction_order
-from eval.results.systems import System
+from eval.result_files import split_direction
 from eval.scoring.off_target import names_of_labels
+from eval.systems import System
 
 OTHER = "other"
 

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cells, mean_cell, rows_behind, slug
-from eval.reporting.measure_tables import parts, system_cells, system_titles
+from eval.reporting.measure_tables import system_cells, system_titles
 from eval.reporting.plots import lines
-from eval.results.systems import MeanStd, System
+from eval.systems import MeanStd, System
 
 Series = Mapping[str, list[MeanStd | None]]  # system -> its number at every tick
-X_TITLES = {"update": "updates", "direction": "language"}
+X_TITLES = {
+    "update": "updates",
+    "direction": "language",
+    "layer": "layer",
+    "part": "numbers of a vector",
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,6 @@ def curves_over(
     panels: list[dict],
     caption: str,
     x: str = "update",
-    each: str = "",
     most_ticks: int = 0,
     derived: bool = False,
 ) -> list[Figure]:
@@ -55,36 +59,35 @@ def curves_over(
     Args:
         panels: of the figure; the attributes of `Panel`.
         caption: without the dataset.
-        x: column of the rows, "update" or "direction".
-        each: column of the rows; there is a figure for each of its values.
+        x: column of the rows, one of `X_TITLES`.
         most_ticks: of the x axis; where there are more values, only every second, third, … is drawn, from the
             last one back. All are in the CSV file. 0: all.
         derived: numbers are of several trainings already, whose number is not that of runs.
     """
     shown = [Panel(**panel) for panel in panels]
     names = [measure for panel in shown for measure in panel.measures]
-    figures = []
-    for part, files, label in parts(measured.where(measure=names), dataset, each):
-        ticks = _ticks(part, x, most_ticks)
-        series = {
-            measure: _series(part, measure, x, ticks, panel.scale)
-            for panel in shown
-            for measure in panel.measures
-        }
-        text = f"{caption} on {label}; bands: standard deviation over seeds."
-        header = [cells("", *system_titles(derived), *ticks)]
-        rows, rules = _numbers(part.systems, shown, series, derived)
-        data = rows_behind(part, names)
-        table = Table(slug(name, *files), text, header, rows, rules, data, folded=True)
-        png = lines(
-            [str(tick) for tick in ticks],
-            {panel.title: series[panel.measure] for panel in shown if series[panel.measure]},
-            None,
-            baselines={panel.title: series[panel.dashed] for panel in shown if panel.dashed},
-            x_title=X_TITLES[x],
-        )
-        figures.append(Figure(table.name, text, png, table))
-    return figures
+    measured = measured.where(measure=names)
+    if not measured.systems:
+        return []
+    ticks = _ticks(measured, x, most_ticks)
+    series = {
+        measure: _series(measured, measure, x, ticks, panel.scale)
+        for panel in shown
+        for measure in panel.measures
+    }
+    text = f"{caption} on {dataset}; bands: standard deviation over seeds."
+    header = [cells("", *system_titles(derived), *ticks)]
+    rows, rules = _numbers(measured.systems, shown, series, derived)
+    data = rows_behind(measured, names)
+    table = Table(slug(name, dataset), text, header, rows, rules, data, folded=True)
+    png = lines(
+        [str(tick) for tick in ticks],
+        {panel.title: series[panel.measure] for panel in shown if series[panel.measure]},
+        None,
+        baselines={panel.title: series[panel.dashed] for panel in shown if panel.dashed},
+        x_title=X_TITLES[x],
+    )
+    return [Figure(table.name, text, png, table)]
 
 
 def _numbers(

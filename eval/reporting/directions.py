@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from eval.labels import column_titles, direction_order
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots, heatmap
-from eval.results.labels import column_titles, direction_order
-from eval.results.systems import UNKNOWN
+from eval.systems import UNKNOWN
 
-KINDS = ("zero-shot", "supervised")
+KINDS = ("zero-shot", "supervised", "")  # without a kind: pairs and directions of retrieval
 MOST_COLUMNS = 8  # systems that a table has beside each other
+FOLDED = 150  # rows: all pairs of many languages are shown after a click
 
 
 def in_order(measured: Measurements) -> list[tuple[str, str]]:
@@ -70,7 +71,7 @@ def direction_table(
                 rows,
                 frozenset({len(rows) - 1}),
                 rows_behind(measured.where(system=[one.name for one in systems]), [measure]),
-                folded,
+                folded or len(rows) > FOLDED,
             )
         )
     return tables
@@ -144,6 +145,8 @@ def direction_heat_map(
         shared: measures that are the same for all systems, and what their rows below the systems are called.
     """
     measured = measured.where(measure=[measure, *shared])
+    if not measured.systems:
+        return []
     places = in_order(measured)
     means = measured.means(measure, ("direction",), scale=100)
     values = {

@@ -6,7 +6,7 @@ from command_line.measurements import EXAMPLES, read_examples
 from data_prep.language_identification import EMPTY
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Table, cell, number_cell, slug, table_of_means
-from eval.results.systems import MeanStd, System
+from eval.systems import MeanStd, System
 
 Place = tuple[bool, str]  # whether a direction was trained, and its name
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from command_line.measurements import WHOLE
 from command_line.outputs import atomic_path
 from command_line.spreadsheets import csv_text
-from eval.results.labels import UNKNOWN
-from eval.results.systems import MeanStd
+from eval.labels import UNKNOWN
+from eval.systems import MeanStd
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def slug(kind: str, *names: str) -> str:
         kind: of the table or figure, a word of this project.
         names: of data sets, systems, …
     """
-    text = "_".join([kind, *names])
+    text = "_".join([kind, *names]).replace(", ", "_")
     plain = "".join(character if character.isalnum() or character in "-_" else "-" for character in text)
     return plain[:LONGEST]
 

@@ -139,7 +139,6 @@ def heat_maps(
     dataset: str,
     name: str,
     measure: str,
-    each: str,
     panels: str,
     rows: str,
     columns: str,
@@ -148,11 +147,10 @@ def heat_maps(
     caption: str,
     drawn: str = ".*",
 ) -> list[Figure]:
-    """Shares as colours and numbers in percent: a figure per system and value of `each`, a panel per value of
-    `panels`.
+    """Shares as colours and numbers in percent: a figure per system, a panel per value of `panels`.
 
     Args:
-        each, panels, rows, columns: columns of the rows.
+        panels, rows, columns: columns of the rows.
         titles: of these columns, for axes and panels.
         title: of the scale of colours.
         caption: without the system and the dataset.
@@ -160,22 +158,22 @@ def heat_maps(
     """
     measured = measured.where(measure=measure)
     figures = []
-    for system, value in product(measured.systems, measured.values(each)):
-        part = measured.where(system=system.name, **{each: value})
-        if not part.systems:
-            continue
+    for system in measured.systems:
+        part = measured.where(system=system.name)
         means = part.means(measure, (panels, rows, columns), scale=100)
         places = {
             column: layers_in_order(part, measure) if column == "layer" else part.values(column)
             for column in (panels, rows, columns)
         }
+        if columns != "layer":
+            places[columns].sort()
         shown = dict(places)
         if "layer" in shown:
             layers = [layer for layer in shown["layer"] if re.fullmatch(drawn, layer)]
             shown["layer"] = layers or shown["layer"]
-        text = f"{caption} of {system.name} on {dataset}, {titles[each]}: {value}; mean over seeds."
+        text = f"{caption} of {system.name} on {dataset}; mean over seeds."
         table = Table(
-            slug(name, dataset, value, system.name),
+            slug(name, dataset, system.name),
             text,
             [cells(titles[panels], titles[rows], *places[columns])],
             [

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
 from eval.reporting.plots import lines, signed_heatmap
-from eval.results.systems import MeanStd, System
+from eval.systems import MeanStd, System
 
 KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
 NO_PARTS = {"": ""}

@@ -1,6 +1,6 @@
 """Views of several measures beside each other: systems by measures, and effects with their intervals."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +8,7 @@ from command_line.measurements import high, low
 from eval.measurements import Measurements
 from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots
-from eval.results.systems import UNKNOWN, MeanStd, System
+from eval.systems import UNKNOWN, MeanStd, System
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,6 @@ class Numbers:
         return MeanStd(value.mean, None if None in ends else (ends[1].mean - ends[0].mean) / 2)
 
 
-def parts(measured: Measurements, dataset: str, each: str) -> Iterator[tuple[Measurements, list[str], str]]:
-    """What was measured, for each value of a column of the rows, or all of it without one: with the names
-    for files, and that for captions.
-    """
-    if not each and measured.systems:
-        yield measured, [dataset], dataset
-    for value in measured.values(each) if each else ():
-        yield measured.where(**{each: value}), [dataset, value], f"{dataset}, {value}"
-
-
 def measures(
     measured: Measurements,
     dataset: str,
@@ -91,7 +81,6 @@ def measures(
     columns: list[dict],
     caption: str,
     lines: Mapping[str, str] | None = None,
-    each: str = "",
     derived: bool = False,
     systems: str = "System",
 ) -> list[Table]:
@@ -101,29 +90,28 @@ def measures(
         columns: of the table; the attributes of `Column`. Those that no system has are left out.
         caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
-        each: column of the rows; there is a table for each of its values.
         derived: numbers are of several trainings already, whose number is not that of runs.
         systems: title of the first column.
     """
     shown = [Column(**column) for column in columns]
     names = [measure for column in shown for measure in column.measures]
     places = tuple(lines or ())
-    tables = []
-    for part, files, label in parts(measured.where(measure=names), dataset, each):
-        present = set(part.rows.measure)
-        numbers = [Numbers(part, column, places) for column in shown if column.measure in present]
-        titles = [*system_titles(derived, systems), *(lines or {}).values()]
-        titles += [of_column.column.title for of_column in numbers]
-        rows, rules = [], set()
-        for system in part.systems:
-            rules.add(len(rows))
-            for line in _lines(part, system, places):
-                first = cells(*system_cells(system, derived), *line)
-                rows.append([*first, *(one.cell(system.name, *line) for one in numbers)])
-        rules, data = frozenset(rules - {0}) if lines else frozenset(), rows_behind(part, names)
-        text = f"{caption} on {label}."
-        tables.append(Table(slug(name, *files), text, [cells(*titles)], rows, rules, data))
-    return tables
+    measured = measured.where(measure=names)
+    if not measured.systems:
+        return []
+    present = set(measured.rows.measure)
+    numbers = [Numbers(measured, column, places) for column in shown if column.measure in present]
+    titles = [*system_titles(derived, systems), *(lines or {}).values()]
+    titles += [of_column.column.title for of_column in numbers]
+    rows, rules = [], set()
+    for system in measured.systems:
+        rules.add(len(rows))
+        for line in _lines(measured, system, places):
+            first = cells(*system_cells(system, derived), *line)
+            rows.append([*first, *(one.cell(system.name, *line) for one in numbers)])
+    shown_rules = frozenset(rules - {0}) if lines else frozenset()
+    data = rows_behind(measured, names)
+    return [Table(slug(name, dataset), f"{caption} on {dataset}.", [cells(*titles)], rows, shown_rules, data)]
 
 
 def system_titles(derived: bool, title: str = "System") -> list[str]:

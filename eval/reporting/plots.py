@@ -4,7 +4,7 @@ import io
 from collections.abc import Mapping, Sequence
 
 from command_line.figures import show_names_as_they_are
-from eval.results.systems import MeanStd
+from eval.systems import MeanStd
 
 # Okabe and Ito (2008): distinguishable with every common kind of colour vision. Those of the second line are
 # as far from all before as possible (CIELAB); markers tell them apart, too.

@@ -9,7 +9,7 @@ from command_line.option_classes import force_switch, output_folder, switch
 from command_line.result_file import write_result
 from eval.reporting.exhibits import exhibit_files, write_exhibits
 from eval.reporting.shown import UNLIKE, sections_of
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 
 
 @dataclass(frozen=True, kw_only=True)

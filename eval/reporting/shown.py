@@ -3,16 +3,15 @@
 import functools
 import importlib
 import tomllib
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from command_line.measurements import Measured
 from eval.reporting.exhibits import Section, with_names_of_their_own
 from eval.reporting.sections import published
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 
-NO_SETTINGS = ("view", "where", "of")  # of a view: the others in its entry are
+NO_SETTINGS = ("view", "where", "of", "from", "each")  # of a view: the others in its entry are
 UNLIKE = "show systems on one dataset together that have other sentences or were measured in other ways"
 DECLARED = Path(__file__).parents[1] / "report.toml"
 
@@ -56,30 +55,43 @@ def _section(entry: dict, results: ResultSet) -> Section:
         return _named(entry["function"])(results)
     from eval.measurements import measured_by  # pandas: not before there are rows to read
 
-    return _shown(entry, measured_by(results, entry["kind"], entry.get("unlike", False)))
+    return _shown(entry, measured_by(results, entry["kind"], entry.get("unlike", False)), results)
 
 
-def _shown(entry: dict, measurements) -> Section:
+def _shown(entry: dict, measured, results: ResultSet | None = None) -> Section:
     """A section of rows (`Measurements`)."""
     from eval.measurements import Measurements
     from eval.reporting.views import VIEWS
 
-    by_dataset = {"": measurements.by_dataset()}
-    for function in {shown["of"] for shown in entry["shows"] if "of" in shown}:
-        derived = _named(function)(measurements)
-        if not isinstance(derived, Measurements):
-            derived = Measurements.derived(derived)
-        by_dataset[function] = derived.by_dataset()
+    sources = {"": measured}
+    for shown in entry["shows"]:
+        for function, given in ((shown.get("of"), measured), (shown.get("from"), results)):
+            if function and function not in sources:
+                rows = _named(function)(given)
+                sources[function] = rows if isinstance(rows, Measurements) else Measurements.derived(rows)
+    by_dataset = {name: rows.by_dataset() for name, rows in sources.items()}
     exhibits = []
-    for dataset, shown in product(by_dataset[""], entry["shows"]):
-        measured = by_dataset[shown.get("of", "")].get(dataset)
-        chosen = measured and measured.where(**shown.get("where", {}))
-        if chosen and chosen.systems:
-            settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
-            exhibits += VIEWS[shown["view"]](chosen, dataset, **settings)
+    for dataset in dict.fromkeys(name for datasets in by_dataset.values() for name in datasets):
+        for shown in entry["shows"]:
+            source = by_dataset[shown.get("of") or shown.get("from", "")]
+            chosen = dataset in source and source[dataset].where(**shown.get("where", {}))
+            if chosen:
+                settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
+                for part, label in _parts(chosen, dataset, shown.get("each")):
+                    exhibits += VIEWS[shown["view"]](part, label, **settings)
     notes = [" ".join(note.split()) for note in entry.get("notes", [])]
-    of_runs = {note for system in measurements.systems for run in system.runs for note in run.notes}
+    of_runs = {note for system in measured.systems for run in system.runs for note in run.notes}
     return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
+
+
+def _parts(measured, dataset: str, each: str | None) -> Iterator[tuple]:
+    """What was measured, for each value of a column of the rows, or all of it; and what it is of."""
+    if each is None:
+        parts = [(measured, dataset)]
+    else:
+        values = measured.values(each)
+        parts = [(measured.where(**{each: value}), f"{dataset}, {value}") for value in values]
+    return ((part, label) for part, label in parts if part.systems)
 
 
 def _named(function: str) -> Callable:

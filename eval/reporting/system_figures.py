@@ -13,16 +13,17 @@ def bars(
     name: str,
     measure: str,
     title: str,
-    kinds: Mapping[str, str],
+    kinds: Mapping[str, str] | None = None,
     scale: float = 1.0,
 ) -> list[Figure]:
     """A group of bars per system: means over directions and seeds.
 
     Args:
         title: of the x axis.
-        kinds: of directions, and what their bars are called.
+        kinds: of directions, and what their bars are called; without it, all that there are.
         scale: of the numbers.
     """
+    kinds = kinds or {kind: kind for kind in measured.values("kind", measure)}
     measured = measured.where(measure=measure, kind=list(kinds))
     means = measured.means(measure, ("kind",), scale=scale)
     names = [system.name for system in measured.systems]

@@ -14,10 +14,10 @@ from eval.reporting.example_tables import example_means, examples
 from eval.reporting.exhibits import Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.grids import grid, heat_map, heat_maps
 from eval.reporting.layers import layer_changes, layer_curves
-from eval.reporting.measure_tables import effects, measures, parts
+from eval.reporting.measure_tables import effects, measures
 from eval.reporting.points import points
 from eval.reporting.system_figures import bars, trainings
-from eval.results.systems import MeanStd
+from eval.systems import MeanStd
 
 
 def table(
@@ -29,44 +29,45 @@ def table(
     columns: str,
     digits: int = 1,
     scale: float = 1.0,
-    each: str = "",
     average: bool = False,
     above: Mapping[str, str] = {},
 ) -> list[Table]:
     """Systems by what a column of the rows holds: mean and deviation over seeds.
 
     Args:
-        columns: whose values are the columns of the table, in alphabetical order.
+        columns: whose values are the columns of the table, in their order.
         digits: behind the point.
         scale: of the numbers.
-        each: column of the rows; there is a table for each of its values.
         average: add a column of the mean over all columns.
         above: measures that all systems share, and what their lines above the systems are called.
     """
-    tables = []
-    for part, files, label in parts(measured.where(measure=[measure, *above]), dataset, each):
-        titles = sorted(part.values(columns))
-        means = part.means(measure, (columns,), scale=scale)
-        averages = part.means(measure, scale=scale) if average else {}
-        rows = [
-            [
-                *cells(line, ""),
-                *(mean_cell(value, digits) for value in _shared(part, one, columns, titles, scale)),
-            ]
-            for one, line in above.items()
+    measured = measured.where(measure=[measure, *above])
+    if not measured.systems:
+        return []
+    titles = sorted(measured.values(columns), key=_in_order)
+    means = measured.means(measure, (columns,), scale=scale)
+    averages = measured.means(measure, scale=scale) if average else {}
+    rows = [
+        [
+            *cells(line, ""),
+            *(mean_cell(value, digits) for value in _shared(measured, one, columns, titles, scale)),
         ]
-        rules = frozenset({len(rows)} - {0})
-        for system in part.systems:
-            values = [means.get((system.name, title)) for title in titles]
-            if average:
-                values.append(averages.get((system.name,)) if all(values) else None)
-            cells_of_values = [mean_cell(value, digits) for value in values]
-            rows.append([*cells(system.name, len(system.runs)), *cells_of_values])
-        text = f"{caption} on {label}; mean ± deviation over seeds."
-        header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
-        data = rows_behind(part, [measure, *above])
-        tables.append(Table(slug(name, *files), text, header, rows, rules, data))
-    return tables
+        for one, line in above.items()
+    ]
+    for system in measured.systems:
+        values = [means.get((system.name, title)) for title in titles]
+        if average:
+            values.append(averages.get((system.name,)) if all(values) else None)
+        rows.append([*cells(system.name, len(system.runs)), *(mean_cell(value, digits) for value in values)])
+    text = f"{caption} on {dataset}; mean ± deviation over seeds."
+    header = [cells("System", "Seeds", *titles, *(["Avg."] if average else []))]
+    rules, data = frozenset({len(above)} - {0}), rows_behind(measured, [measure, *above])
+    return [Table(slug(name, dataset), text, header, rows, rules, data)]
+
+
+def _in_order(title: str) -> tuple:
+    """Numbers by their size, before names."""
+    return (0, int(title), "") if title.isdecimal() else (1, 0, title)
 
 
 def _shared(

@@ -151,9 +151,10 @@ class Comet:
             said = [line.strip() for line in self._log if line.strip()] or ["no message"]
             raise InputError(f"{where} {ended}: {said[-1]}")
         answer = parse_json(answer.encode("utf-8"), where)
-        check(answer, Failure | kind, where)
-        if "error" in answer:
+        if isinstance(answer, dict) and "error" in answer:
+            check(answer, Failure, where)
             raise InputError(f"{where}: {answer['error']}")
+        check(answer, kind, where)
         return answer
 
 

@@ -21,10 +21,15 @@ from command_line.option_classes import Alternatives, option, positional, switch
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
 from embeddings.averages import FROM, TO
-from eval.results.files import FORMAT, read_result, result_file
-from eval.results.measures import compared_measure, side_label
-from eval.results.scores import SCORES
-from eval.results.system_pairs import (
+from eval.labels import compared_measure, side_label
+from eval.result_files import FORMAT, read_result, result_file
+from eval.scored import SCORES
+from eval.scoring.compared import Compared
+from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
+from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
+from eval.scoring.comparison import PARTS, Settings, compare
+from eval.scoring.paired_test import TESTS
+from eval.scoring.system_pairs import (
     Pair,
     all_pairs,
     pairs_known_to_differ,
@@ -35,12 +40,7 @@ from eval.results.system_pairs import (
     pairs_with_first,
     with_pairs,
 )
-from eval.results.systems import System
-from eval.scoring.compared import Compared
-from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
-from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
-from eval.scoring.comparison import PARTS, Settings, compare
-from eval.scoring.paired_test import TESTS
+from eval.systems import System
 
 METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
 NEITHER = "neither translates"

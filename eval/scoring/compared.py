@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.results.system_pairs import Pair
-from eval.results.systems import Run, System
+from eval.scoring.system_pairs import Pair
+from eval.systems import Run, System
 
 Groups = dict[str, list[str]]  # name -> directions
 

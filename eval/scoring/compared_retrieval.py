@@ -17,11 +17,12 @@ from command_line.measurements import read_arrays
 from embeddings.averages import in_direction, pair_of, pivot_of
 from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
-from eval.results.files import read_result
-from eval.results.system_pairs import Pair, check_equal
-from eval.results.systems import Run, System, check_same, group_probed
+from eval.checks import check_equal, group_runs
+from eval.result_files import read_result
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
+from eval.scoring.system_pairs import Pair
+from eval.systems import Run
 
 KIND = "sentence-retrieval"
 ALL = "all"
@@ -41,20 +42,6 @@ def load(path: Path) -> list[Run]:
     """The runs of a result file."""
     record = read_result(path)
     return [RetrievalRun(path, run, record, number) for number, run in enumerate(record["runs"])]
-
-
-def systems_of(runs: list[Run]) -> list[System]:
-    """The systems of runs, those of one system on the same texts.
-
-    Raises:
-        InputError: as `group_probed`; or runs of one system are of other texts.
-    """
-    systems = group_probed(runs)
-    for system in systems:
-        first, *others = system.runs
-        for run in others:
-            check_same(first, run, "texts", first.record["texts"], run.record["texts"])
-    return systems
 
 
 def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
@@ -133,7 +120,7 @@ RETRIEVAL = Compared(
     kind=KIND,
     measures=MEASURES,
     load=load,
-    systems=systems_of,
+    systems=group_runs,
     groups=groups_to_test,
     statistics=statistics,
     check=check_measure,

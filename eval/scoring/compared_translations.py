@@ -5,13 +5,14 @@ from functools import lru_cache
 from statistics import mean
 
 from command_line.records import field
-from eval.results.measures import GROUPS, MEASURES, groups_of
-from eval.results.scores import Scores, check_comet, group_scores
-from eval.results.system_pairs import Pair, check_equal
-from eval.results.systems import Run
+from eval.checks import check_comet, check_equal, group_runs
+from eval.labels import GROUPS, MEASURES, groups_of
+from eval.scored import Scores
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
 from eval.scoring.line_statistics import load_statistics
+from eval.scoring.system_pairs import Pair
+from eval.systems import Run
 
 MEANINGLESS_BLEU = 1.0  # what references in the wrong order get, see docs/evaluation.md
 
@@ -70,7 +71,7 @@ TRANSLATIONS = Compared(
     kind="scores",
     measures=("bleu", "chrf", "comet"),
     load=lambda path: [Scores.load(path)],
-    systems=group_scores,
+    systems=group_runs,
     groups=groups_to_test,
     statistics=load_statistics,
     check=check_measure,

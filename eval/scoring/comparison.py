@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from command_line import options as types
 from command_line.option_classes import option
 from command_line.progress import progress
-from eval.results.system_pairs import Pair
-from eval.results.systems import System
 from eval.scoring.compared import Compared
 from eval.scoring.paired_test import RANDOMIZATION, TESTS, PairedTest
 from eval.scoring.significance import check_samples, holm, is_significant, samples_needed
+from eval.scoring.system_pairs import Pair
+from eval.systems import System
 
 FEWEST_SAMPLES = 9999  # p-values near 0.05 are then right to 0.004
 PARTS = ("overall", "directions")

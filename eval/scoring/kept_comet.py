@@ -12,7 +12,7 @@ from command_line.errors import InputError
 from command_line.measurements import read_rows
 from command_line.outputs import checksum
 from command_line.records import field
-from eval.results.files import read_result
+from eval.result_files import read_result
 from eval.scoring.test_sets import DirectionFiles
 
 CHECKSUMS = ("sha256", "source_sha256", "reference_sha256")  # of a direction, in the order of its files

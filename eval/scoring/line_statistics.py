@@ -16,7 +16,7 @@ from command_line.names_in_records import path_inside
 from command_line.outputs import atomic_path, checksum
 from command_line.records import field
 from embeddings.search.sentence_scores import MEASURES as SIMILARITIES
-from eval.results.scores import Scores
+from eval.scored import Scores
 
 CHRF_BETA = 2
 

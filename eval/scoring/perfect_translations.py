@@ -10,7 +10,7 @@ from command_line.lines import read_lines
 from data_prep.bleu import bleu_metric
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.round_trips import RoundTrips
-from eval.results.scores import Translation
+from eval.scored import Translation
 from eval.scoring.scoring_options import Tokenization
 from eval.scoring.surface_metrics import surface_scores
 from eval.scoring.test_sets import DirectionFiles

@@ -26,9 +26,9 @@ from command_line.workers import Workers
 from data_prep.bleu import bleu_metric
 from data_prep.language_identification import identifier_of
 from data_prep.languages import find_language
-from eval.results.files import split_direction
-from eval.results.measures import GROUPS, MEASURES
-from eval.results.scores import SCORES, Translation, card_and_rows
+from eval.labels import GROUPS, MEASURES
+from eval.result_files import split_direction
+from eval.scored import SCORES, Translation, card_and_rows
 from eval.scoring.comet import Comet
 from eval.scoring.kept_comet import KeptComet, kept_comet
 from eval.scoring.line_statistics import segments, write_statistics

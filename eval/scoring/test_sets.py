@@ -8,8 +8,8 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.option_classes import option, positional
 from command_line.outputs import checksum
-from eval.results.files import result_file, split_direction
-from eval.results.scores import TRANSLATION, Translation
+from eval.result_files import result_file, split_direction
+from eval.scored import TRANSLATION, Translation
 
 
 @dataclass(frozen=True)

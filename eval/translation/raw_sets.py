@@ -20,7 +20,7 @@ from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
-from eval.results.scores import TRANSLATION
+from eval.scored import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import SETS, Directions
 from eval.translation.raw_text_model import RawTextModel

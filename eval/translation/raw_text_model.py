@@ -6,7 +6,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
-from eval.results.files import split_direction
+from eval.result_files import split_direction
 from eval.translation.evaluated_model import NamedModel
 from eval.translation.translator import Translator, TranslatorOptions
 

@@ -10,7 +10,7 @@ from command_line.lines import read_lines
 from command_line.provenance import versions
 from command_line.templates import check_template
 from data_prep.model_folders.models import check_model, has_vocabulary
-from eval.results.files import checkpoint_checksum
+from eval.result_files import checkpoint_checksum
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_languages import OPTION
 from eval.translation.translator import Translator, TranslatorOptions

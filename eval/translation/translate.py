@@ -31,7 +31,7 @@ from command_line.outputs import checksum, write_json, write_text
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import format_direction
 from data_prep.formats.preparation import Preparation
-from eval.results.scores import TRANSLATION
+from eval.scored import TRANSLATION
 from eval.translation.decoding_cost import decoding_cost
 from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
 from eval.translation.model_options import RawTextOptions, model_of

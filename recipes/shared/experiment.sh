@@ -201,36 +201,33 @@ evaluated() { # ID OPTION...
 # --search: in place of every system that is asked for, one for each point of a grid of options of fairseq-train. SYSTEM with
 # --lr 1e-4 --dropout 0.1 is called SYSTEM~lr~1e-4~dropout~0.1.
 add_grid() {
-  local rest=$SEARCH: dimension values value point points=('') longer system
-  while [[ -n $rest ]]; do
-    dimension=${rest%%:*} rest=${rest#*:}
+  local dimensions dimension values point points=('') longer system systems=()
+  IFS=: read -ra dimensions <<< "$SEARCH"
+  for dimension in "${dimensions[@]}"; do
     [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
     split_list --search "${dimension#*=}" values
     longer=()
-    for point in "${points[@]}"; do
-      for value in "${values[@]}"; do longer+=("$point~${dimension%%=*}~$value"); done
-    done
+    for point in "${points[@]}"; do longer+=("${values[@]/#/"$point~${dimension%%=*}~"}"); done
     points=("${longer[@]}")
   done
   split_list --systems "$SYSTEMS" SYSTEM_IDS
-  SYSTEMS=''
   for system in "${SYSTEM_IDS[@]}"; do
     one_of --systems "$system" "${ALL_SYSTEMS[@]}"
     for point in "${points[@]}"; do
       add_point "$system" "$point"
-      SYSTEMS+=${SYSTEMS:+,}$system$point
+      systems+=("$system$point")
     done
   done
+  SYSTEMS=$(joined "${systems[@]}")
 }
 
 add_point() { # SYSTEM POINT
-  local OPTIONS option rest=${2#\~}~ name=${TABLE_NAME[$1]:-$1}
+  local OPTIONS chosen_options place name=${TABLE_NAME[$1]:-$1}
   set_training_options "$1"
-  while [[ -n $rest ]]; do
-    option=${rest%%\~*} rest=${rest#*\~}
-    OPTIONS+=("--$option" "${rest%%\~*}")
-    name+=", $option ${rest%%\~*}"
-    rest=${rest#*\~}
+  IFS='~' read -ra chosen_options <<< "${2#\~}"
+  for ((place = 0; place < ${#chosen_options[@]}; place += 2)); do
+    OPTIONS+=("--${chosen_options[place]}" "${chosen_options[place + 1]}")
+    name+=", ${chosen_options[place]} ${chosen_options[place + 1]}"
   done
   variant "$1$2" '' "$name" "${OPTIONS[@]}"
   EVALUATION[$1$2]=${EVALUATION[$1]}

@@ -2,12 +2,11 @@
 # Several models at a time (--jobs), each with its share of the cores and with GPUs of its own; locks; Ctrl-C. Sourced.
 
 JOBS=1
-JOB_NAME='' # in front of the lines that a job writes
-IN_JOB=no
 PLACES=() # the process in each of the --jobs places
 FAILED_JOBS=0
 
-# Run `"$@"`, beside others if --jobs allows. A job that fails does not stop the others; what it sets is lost.
+# Run a command, beside others if --jobs allows. A job that fails does not stop the others; what it sets is lost, and its name stands in
+# front of the lines that it writes.
 start_job() { # NAME COMMAND...
   local place
   if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
@@ -17,11 +16,10 @@ start_job() { # NAME COMMAND...
   trap stop_jobs INT TERM
   until find_place; do sleep 1; done
   {
-    IN_JOB=yes JOB_NAME=$1
     [[ $LAUNCHER == slurm ]] || export OMP_NUM_THREADS=$THREADS # cores there are other machines'
     [[ ${#GPUS_OF_JOB[@]} == 0 ]] || export CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]}
     "${@:2}"
-  } &
+  } 2> >(sed -u "s#^#${1:+$1: }#" >&2) &
   PLACES[place]=$!
 }
 
@@ -64,22 +62,10 @@ how_to_go_on() { # WHERE_IT_WAS...
   fi
 }
 
-# Run a command of this shell or of a job: it is stopped with it, and what it says in a job has the name of the job in front.
+# Run a command of this shell or of a job, which is stopped with it.
 attended() { # COMMAND...
-  local pid status=0
-  if [[ $IN_JOB != yes ]]; then
-    "$@" &
-    wait_for $!
-    return
-  fi
-  exec 8> >(sed -u "s#^#${JOB_NAME:+$JOB_NAME: }#" >&2)
-  local speaker=$!
-  "$@" 2>&8 8>&- &
-  pid=$!
-  exec 8>&-
-  wait_for "$pid" || status=$?
-  wait "$speaker" || true # what it said comes before our own words
-  return "$status"
+  "$@" &
+  wait_for $!
 }
 
 # Wait for a process of this shell, whose status this has. If the shell is stopped, stop the process, too.

@@ -46,22 +46,20 @@ ids() { # GROUP-NAME-VERSION[@N] LANGUAGE...
 # Fill TEST_TEXTS, and add to CLEAN_OPTIONS. Texts of UN are too many to be looked up: who is trained on such text is not measured
 # on it.
 set_test_texts() {
-  local further=()
   TEST_TEXTS=()
   [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
-  if [[ -n $BUCC ]]; then # in a folder per pair, or all in one
-    mapfile -t further < <({ compgen -G "$BUCC/*.[a-z][a-z]" || true; compgen -G "$BUCC/*/*.[a-z][a-z]" || true; } | sort)
-    [[ $DRY_RUN == yes || ${#further[@]} -gt 0 ]] || die "--bucc: $BUCC: no files PAIR.PART.LANG, nor below it; expected those of BUCC"
-    TEST_TEXTS+=("${further[@]}")
-  fi
-  if [[ -n $KEEP_OUT ]]; then
-    mapfile -t further < <(find -L "$KEEP_OUT" -type f | sort)
-    [[ $DRY_RUN == yes || ${#further[@]} -gt 0 ]] || die "--keep-out $KEEP_OUT: no file in it, expected texts of evaluation sets"
-    TEST_TEXTS+=("${further[@]}")
-  fi
+  [[ -z $BUCC ]] || add_texts --bucc "$BUCC" -maxdepth 2 -name '*.[a-z][a-z]' # in a folder per pair, or all in one
+  [[ -z $KEEP_OUT ]] || add_texts --keep-out "$KEEP_OUT"
   [[ ${#TEST_TEXTS[@]} == 0 ]] || CLEAN_OPTIONS+=(--exclude-text "${TEST_TEXTS[@]}")
+}
+
+add_texts() { # OPTION FOLDER EXPRESSION_OF_FIND...
+  local texts
+  mapfile -t texts < <(find -L "$2" "${@:3}" -type f 2> /dev/null | sort)
+  [[ $DRY_RUN == yes || ${#texts[@]} -gt 0 ]] || die "$1: $2: no files of evaluation sets in it"
+  TEST_TEXTS+=("${texts[@]}")
 }
 
 check_test_sets() {

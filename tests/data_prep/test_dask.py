@@ -81,6 +81,7 @@ def same_bytes(step, tmp_path, cluster, monkeypatch):
 
     def compare(name: str, *words) -> None:
         assert step(name, *words, "--output", "alone", "--workers", 1)[0] == 0
+        monkeypatch.setattr("command_line.workers.Workers.map", None)  # from here on only the cluster works
         status, error = step(name, *words, "--output", "cluster", "--dask", cluster.scheduler_address)
         assert status == 0, error
         assert contents(tmp_path / "alone") == contents(tmp_path / "cluster") != {}

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from command_line.measurements import read_rows, write_rows
-from eval.results.files import read_result
-from eval.results.measures import GROUPS, MEASURES, groups_of
-from eval.results.scores import COUNTS, card_and_rows
+from eval.labels import GROUPS, MEASURES, groups_of
+from eval.result_files import read_result
+from eval.scored import COUNTS, card_and_rows
 
 SCORING = {
     "command": "python -m eval score out",

@@ -314,8 +314,8 @@ def with_comet(out, model: str, sha256: str | None = None) -> None:
 @pytest.mark.parametrize(
     ("models", "found"),
     [
-        ((("a", None), ("b", None)), "'b', but 'a'"),
-        ((("a.ckpt", "12" * 32), ("a.ckpt", "34" * 32)), f"'a.ckpt' ({'34' * 6}), but 'a.ckpt' ({'12' * 6})"),
+        ((("a", None), ("b", None)), "b, but a"),
+        ((("a.ckpt", "12" * 32), ("a.ckpt", "34" * 32)), f"a.ckpt ({'34' * 6}), but a.ckpt ({'12' * 6})"),
     ],
 )
 @pytest.mark.parametrize(("name", "seed"), [("A", 2), ("B", 1)])
@@ -330,7 +330,7 @@ def test_comet_of_two_models_is_in_no_mean_and_no_table(
     result = command("report", *outs, "--output", tmp_path / "report")
     assert (result.status, result.err) == (
         2,
-        f"error: {outs[1]}/scores.json: COMET by {found} in {outs[0]}/scores.json; score both by one"
+        f"error: {outs[1]}/scores.json: COMET's model is {found} in {outs[0]}/scores.json; score both by one"
         " --comet-model, or give them apart\n",
     )
     with_comet(outs[1], "elsewhere/a.ckpt", models[0][1] or "56" * 32)

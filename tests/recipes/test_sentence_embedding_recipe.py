@@ -4,6 +4,7 @@ import json
 import math
 import textwrap
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 
@@ -265,3 +266,16 @@ def test_the_settings_for_own_text_on_the_recipes_page(tmp_path):
     assert parse_command(subword).vocabulary_size == 32000
     (args,) = parse_trainings(others).values()
     assert (args.pairs, args.batch_size) == ("de-en,en-fr", 152)
+
+
+def test_what_is_measured_of_tasks_is_reported():
+    """Tables 2.10 to 2.13, of trained encoders and of those that are compared with them."""
+    options = ["--mldoc", "m", "--amazon", "a", "--reviews", "r", "--paracrawl", "p", "--compared", "LASER=l"]
+    options += ["--config", "ems", "--tatoeba", "t", "--systems", "ems", "--stages", "evaluate,report"]
+    *measured, report = map(parse_command, dry_run("sentence_embedding", *options))
+    folders = {str(args.output) for args in measured}
+    assert {path.parent for path in report.results} == {Path(folder) for folder in folders}
+    names = [Path(folder).name for folder in folders if "/compared/LASER/" in folder]
+    expected = {"mldoc", "reviews", "amazon-books", "amazon-dvd", "amazon-music", "paracrawl-sv"}
+    assert expected < set(names) and len(names) == len(set(names))
+    assert sum(name.startswith("paracrawl-") for name in names) == 21

@@ -5,22 +5,17 @@ both sizes. Published numbers stand in a table of their own.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import fmean
 
-from command_line.measurements import read_rows
-from eval.derived.retrieved import COSINE, Retrieved
-from eval.measurements import Measurements
+from eval.derived.benchmarks import Reached, by_cosine, columns, published, reached_in
+from eval.derived.retrieved import Retrieved
+from eval.measurements import Measurements, measured_by
 from eval.reporting.exhibits import Figure, Section, Table, cell, cells, mean_cell, number_cell, slug
 from eval.reporting.plots import scatter
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd
+from eval.result_set import ResultSet
+from eval.systems import MeanStd
 
 SEED = re.compile(r"-seed\d+$")
-BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
-SPEED, MINING = "encoding-speed", "mining"
-FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
+SPEED = "encoding-speed"
 NOTES = [
     "La.: languages of the training; L: layers; d_h: width of their states; d_ff: of their feed-forward"
     " networks; H: heads; P: parameters of the encoder, embeddings counted; P_E: those of its layers; d:"
@@ -39,154 +34,80 @@ TITLES = {  # measure of an encoder -> title
 MILLIONS = ("parameters", "layer_parameters")
 AGAINST = {"parameters": ("parameters (millions)", 1e-6), "width": ("numbers of a vector", 1)}
 
-Reached = dict[str, MeanStd]  # by the name of an encoder
 Sizes = dict[str, dict[str, float]]  # encoder -> measure -> value
-
-
-@dataclass(frozen=True)
-class Benchmarks:
-    """What encoders reach.
-
-    Attributes:
-        columns: by title: of pairs of languages, where they are few, and behind them of the whole benchmark.
-        whole: titles of the latter.
-        sizes: of those encoders whose sizes are known.
-    """
-
-    columns: dict[str, Reached]
-    whole: list[str]
-    sizes: Sizes
-
-    @classmethod
-    def of(cls, results: ResultSet, retrieved: list[Retrieved]) -> "Benchmarks":
-        """What was measured."""
-        columns: dict[str, Reached] = {}
-        sizes: Sizes = {}
-        for test in retrieved:
-            columns |= _columns_of(test)
-            for measure in TITLES:
-                for (name,), mean in test.measured.means(measure).items():
-                    sizes.setdefault(name, {})[measure] = mean.mean
-        pairs = {dataset: of for dataset, of in _means(results, MINING, "f1", scale=100).items() if of}
-        means = _means_of_bucc(pairs)
-        return cls(columns | pairs | means, [*(test.dataset for test in retrieved), *(means or pairs)], sizes)
-
-    @classmethod
-    def published(cls, reference: Path | None) -> "Benchmarks":
-        """What a file of rows has besides whole tables: results by cosine, F1 of mining, and sizes."""
-        columns: dict[str, Reached] = {}
-        sizes: Sizes = {}
-        for row in read_rows(reference) if reference else ():
-            if row["group"]:
-                continue
-            name, value = row["system"], row["value"]
-            if row["measure"] in TITLES:
-                sizes.setdefault(name, {})[row["measure"]] = value
-            else:
-                title = f"{row['dataset']} {row['direction'] or ''}".strip()
-                columns.setdefault(title, {})[name] = MeanStd(100 * value, None)
-        return cls(columns, list(columns), sizes)
-
-    def on(self, title: str) -> Reached:
-        """What is reached on a benchmark, whatever part of it: "BUCC de-en, training" is "BUCC de-en"."""
-        return self.columns.get(title.partition(",")[0], {})
-
-    def table(self, name: str, caption: str, encoders: Iterable[str], speeds: Reached, digits: int) -> Table:
-        """A row per encoder: sizes as far as any is known, and what it reaches.
-
-        Args:
-            digits: of millions.
-        """
-        shown = [measure for measure in TITLES if any(measure in of for of in self.sizes.values())]
-        rows = [
-            [
-                cell(encoder),
-                *(_size_cell(self.sizes.get(encoder, {}).get(measure), measure, digits) for measure in shown),
-                *([mean_cell(speeds.get(encoder), 0)] if speeds else []),
-                *(mean_cell(of.get(encoder), 1) for of in self.columns.values()),
-            ]
-            for encoder in encoders
-        ]
-        speed = ["lines/s"] if speeds else []
-        titles = cells("Encoder", *(TITLES[measure] for measure in shown), *speed, *self.columns)
-        return Table(name, caption, [titles], rows)
 
 
 def section(results: ResultSet) -> Section:
     retrieved = Retrieved.of(results)
-    benchmarks = Benchmarks.of(results, retrieved)
-    if not any("width" in of for of in benchmarks.sizes.values()):
+    sizes: Sizes = {}
+    for test in retrieved:
+        sizes |= sizes_in(test.measured)
+    if not any("width" in of for of in sizes.values()):
         return Section("Encoders by size", [])
     encoders = dict.fromkeys(system.name for test in retrieved for system in test.systems)
+    reached = columns(results)
     caption = "Encoders by size: what they reach on every benchmark."
-    tables = [benchmarks.table("encoder_sizes", caption, encoders, _speeds(results), digits=1)]
-    published = Benchmarks.published(results.reference)
-    columns = {title: found for title in benchmarks.columns if (found := published.on(title))}
-    if columns:
+    tables = [table("encoder_sizes", caption, encoders, sizes, reached, _speeds(results), digits=1)]
+    theirs = published(results.reference).by_dataset()
+    known = {title: of for title in reached if (of := theirs.get(title.partition(",")[0]))}
+    if known:
         caption = "Published encoders, named as our systems: of all languages of each benchmark."
-        shown = Benchmarks(columns, [], published.sizes)
-        tables.append(shown.table("encoder_sizes_published", caption, published.sizes, {}, digits=0))
-    return Section("Encoders by size", [*tables, *_plots(retrieved, benchmarks.sizes)], NOTES)
+        names = [system.name for system in theirs["encoder"].systems]
+        of_theirs = {title: reached_in(of) for title, of in known.items()}
+        of_known = sizes_in(theirs["encoder"])
+        tables.append(table("encoder_sizes_published", caption, names, of_known, of_theirs, {}, digits=0))
+    return Section("Encoders by size", [*tables, *_plots(retrieved, sizes)], NOTES)
+
+
+def sizes_in(measured: Measurements) -> Sizes:
+    """Those of encoders on one dataset, as far as they are known."""
+    sizes: Sizes = {}
+    for measure in TITLES:
+        for (name,), mean in measured.means(measure).items():
+            sizes.setdefault(name, {})[measure] = mean.mean
+    return sizes
+
+
+def table(
+    name: str,
+    caption: str,
+    encoders: Iterable[str],
+    sizes: Sizes,
+    reached: dict[str, Reached],
+    speeds: Reached,
+    digits: int,
+) -> Table:
+    """A row per encoder: sizes as far as any is known, and what it reaches.
+
+    Args:
+        digits: of millions.
+    """
+    shown = [measure for measure in TITLES if any(measure in of for of in sizes.values())]
+    rows = [
+        [
+            cell(encoder),
+            *(_size_cell(sizes.get(encoder, {}).get(measure), measure, digits) for measure in shown),
+            *([mean_cell(speeds.get(encoder), 0)] if speeds else []),
+            *(mean_cell(of.get(encoder), 1) for of in reached.values()),
+        ]
+        for encoder in encoders
+    ]
+    speed = ["lines/s"] if speeds else []
+    titles = cells("Encoder", *(TITLES[measure] for measure in shown), *speed, *reached)
+    return Table(name, caption, [titles], rows)
 
 
 def _size_cell(value: float | None, measure: str, digits: int):
     return number_cell(value, f".{digits}f", 1e-6) if measure in MILLIONS else number_cell(value, ".0f")
 
 
-def _columns_of(retrieved: Retrieved) -> dict[str, Reached]:
-    """P@1 by cosine of every pair of languages, if they are few, and of the whole set."""
-    means = retrieved.means(["part", "pair"])
-    pairs = sorted(retrieved.pairs) if 1 < len(retrieved.pairs) <= FEW_PAIRS else []
-    columns = {
-        f"{retrieved.dataset} {pair}": {
-            system.name: means[system.name, COSINE, pair]
-            for system in retrieved.systems
-            if (system.name, COSINE, pair) in means
-        }
-        for pair in pairs
-    }
-    return columns | {retrieved.dataset: _by_cosine(retrieved)}
-
-
-def _by_cosine(retrieved: Retrieved) -> Reached:
-    return {name: mean for (name, part), mean in retrieved.means(["part"]).items() if part == COSINE}
-
-
 def _speeds(results: ResultSet) -> Reached:
     """Lines per second of the encoders whose speed was compared; in recipes a name ends with its seed."""
     speeds: dict[str, list[float]] = {}
-    for of in _means(results, SPEED, "lines_per_second").values():
-        for name, mean in of.items():
+    for measured in measured_by(results, SPEED, False).by_dataset().values():
+        for (name,), mean in measured.means("lines_per_second").items():
             speeds.setdefault(SEED.sub("", name), []).append(mean.mean)
     return {name: MeanStd.of(values) for name, values in speeds.items()}
-
-
-def _means(results: ResultSet, kind: str, measure: str, scale: float = 1.0) -> dict[str, Reached]:
-    """Dataset -> encoder -> mean of a measure."""
-    if not results.of_kind(kind):
-        return {}
-    measured = Measurements.of(results.probed(kind), results.allow_unlike)
-    return {
-        dataset: {name: mean for (name,), mean in of.means(measure, scale=scale).items()}
-        for dataset, of in measured.by_dataset().items()
-    }
-
-
-def _means_of_bucc(of_pairs: dict[str, Reached]) -> dict[str, Reached]:
-    """Mean of all pairs of languages of each part, as "BUCC, training", of the encoders that have all."""
-    parts: dict[str, list[Reached]] = {}
-    for dataset, of in of_pairs.items():
-        if match := BUCC.fullmatch(dataset):
-            parts.setdefault(f"BUCC, {match['part']}", []).append(of)
-    return {
-        title: {
-            name: MeanStd(fmean(of[name].mean for of in pairs), None)
-            for name in pairs[0]
-            if all(name in of for of in pairs)
-        }
-        for title, pairs in parts.items()
-        if len(pairs) > 1
-    }
 
 
 def _plots(retrieved: list[Retrieved], sizes: Sizes) -> list[Figure]:
@@ -196,7 +117,7 @@ def _plots(retrieved: list[Retrieved], sizes: Sizes) -> list[Figure]:
         for test in retrieved:
             points = [
                 (scale * sizes[name][measure], mean.mean, name)
-                for name, mean in _by_cosine(test).items()
+                for name, mean in reached_in(by_cosine(test)).items()
                 if measure in sizes.get(name, {})
             ]
             if len({size for size, _, _ in points}) < 2:

@@ -1,9 +1,9 @@
 """Where the numbers come from: checkpoints, seeds, commands, signatures, versions, checksums."""
 
+from eval.labels import UNKNOWN
 from eval.reporting.exhibits import Section, Table, cells
-from eval.results.labels import UNKNOWN
-from eval.results.result_set import ResultSet
-from eval.results.scores import Scores
+from eval.result_set import ResultSet
+from eval.scored import Scores
 
 
 def section(results: ResultSet) -> Section:

@@ -3,10 +3,10 @@
 from statistics import mean, stdev
 
 from command_line.measurements import read_rows
+from eval.labels import MEASURES, Measure
 from eval.reporting.exhibits import Section, Table, slug, table_of_means
-from eval.results.measures import MEASURES, Measure
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd
+from eval.result_set import ResultSet
+from eval.systems import MeanStd
 
 TITLE = "Published numbers"
 NOTES = [

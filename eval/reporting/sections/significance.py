@@ -1,12 +1,12 @@
 """What `python -m eval compare` found: differences, their intervals and p-values."""
 
 from eval.derived.comparisons import KIND, Comparisons
+from eval.labels import Measure, compared_measure, side_label
 from eval.reporting.exhibits import Cell, Section, Table, cell, cells, number_cell, slug
-from eval.results.measures import Measure, compared_measure, side_label
-from eval.results.result_set import ResultSet
-from eval.results.systems import Run
+from eval.result_set import ResultSet
 from eval.scoring.compare import NEITHER, NOTES, p_text
 from eval.scoring.paired_test import TESTS
+from eval.systems import Run
 
 PARTS = {"overall": "over groups of directions", "directions": "per direction"}
 P_VALUES = ("p_value", "adjusted_p_value", "adjusted_p_value_with_seeds")

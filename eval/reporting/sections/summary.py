@@ -8,13 +8,12 @@ from functools import cached_property
 
 from eval.derived.averages import by_group
 from eval.derived.comparisons import Comparisons
+from eval.labels import MEASURES, PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.measurements import measured_by
 from eval.reporting.exhibits import Cell, Section, Span, Table, cell, cells, tidy
-from eval.results.labels import PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
-from eval.results.measures import MEASURES
-from eval.results.result_set import ResultSet
-from eval.results.systems import MeanStd, Run, System
+from eval.result_set import ResultSet
 from eval.scoring.compare import p_text
+from eval.systems import MeanStd, Run, System
 
 KINDS = {"zero-shot": "Zero-shot", "supervised": "Supervised"}
 GROUPS = (*KINDS, "from-en", "to-en", "all")

@@ -6,10 +6,10 @@ import pytest
 
 from command_line.errors import InputError
 from eval.derived.decoding import on_target
+from eval.labels import differing_axis
 from eval.measurements import Measurements
-from eval.results.labels import differing_axis
-from eval.results.result_set import ResultSet
-from eval.results.systems import SEARCH_OPTIONS
+from eval.result_set import ResultSet
+from eval.systems import SEARCH_OPTIONS
 from eval.translation.search_options import SearchOptions
 
 COST = {"sentences": 8, "seconds": 2.0, "decoder_tokens": 800}
@@ -91,7 +91,7 @@ def test_everything_that_a_search_is_told_is_compared_with_its_default():
 
 
 def test_a_told_encoder_is_seen_in_the_tags(scored, texts):
-    from eval.results.labels import language_tag
+    from eval.labels import language_tag
 
     told = scored("A", {"de-fr": texts["fr"]}, system={"target_embedding_layers": 5})
     (system,) = ResultSet.load([told], ["scores"]).systems

@@ -123,7 +123,7 @@ def test_word_retrieval_can_be_asked_for(systems, probe, found):
     assert changes["+w2w against mBART FT, word"] == pytest.approx((94.3 - 98.0) / 2)
 
 
-def test_tables_and_report(systems, probe, command, tmp_path):
+def test_tables_and_report(systems, probe, command, tmp_path, draws):
     assert probe(systems).status == 0
     assert len(rows_of(tmp_path / "out/correlation.csv", measure="bleu_change")) == 3 * 5
     assert (tmp_path / "out/correlation_626_sentence.png").read_bytes().startswith(b"\x89PNG")
@@ -224,10 +224,10 @@ def test_scores_and_retrieval_are_of_the_same_checkpoint(systems, probe):
 @pytest.mark.parametrize(
     ("here", "there", "message"),
     [
-        ('"split": "test"', '"split": "valid"', "split: valid ('+align'), but test in"),
-        ('"only_words": false', '"only_words": true', "only_words: True ('+align'), but False in"),
-        ('"batch_tokens": 512', '"batch_tokens": 64', "batch_tokens: 64 ('+align'), but 512 in"),
-        ("en-ro,,lines,9", "en-ro,,lines,8", "lines of en-ro: 8.0 ('+align'), but 9.0 in"),
+        ('"split": "test"', '"split": "valid"', "split is valid, but test in"),
+        ('"only_words": false', '"only_words": true', "only_words is True, but False in"),
+        ('"batch_tokens": 512', '"batch_tokens": 64', "batch_tokens is 64, but 512 in"),
+        ("en-ro,,lines,9", "en-ro,,lines,8", "lines of en-ro is 8.0, but 9.0 in"),
     ],
 )
 def test_retrieval_that_was_measured_in_another_way_is_no_change(systems, probe, here, there, message):

@@ -125,7 +125,7 @@ def test_two_sets_or_ways_are_shown_together_only_where_it_is_asked_for(
     files[1].write_text(json.dumps(record), encoding="utf-8")
     report = "report", *files, "--output", tmp_path / "report"
     message = refused(command(*report))
-    assert f"{field}: {value} ('B'), but " in message
+    assert f"{field} is {value}, but " in message
     assert "--allow-unlike" in message
     assert command(*report, "--allow-unlike").status == 0
     assert list((tmp_path / "report/plots").glob("cosine_change*.png"))
@@ -161,8 +161,8 @@ def test_as_many_other_sentences_are_refused(store, probe):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"lines": 4}, "lines of de-en: 4.0 ('B'), but 6.0 in "),
-        ({"pairs": ("en",)}, "lines of de-fr: none ('B'), but 6.0 in "),
+        ({"lines": 4}, "lines of de-en is 4.0, but 6.0 in "),
+        ({"pairs": ("en",)}, "lines of de-fr is none, but 6.0 in "),
         ({"name": "A"}, "both are seed 1 of system 'A'; give one of them another --name"),
     ],
 )

@@ -121,7 +121,7 @@ def test_languages_of_two_test_sets_together(command, tmp_path):
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 
-def test_figures_of_the_report(probe, command, tmp_path):
+def test_figures_of_the_report(probe, command, tmp_path, draws):
     assert probe("de\t5\nen\t300\nfr\t40\n", "--of", "languages", "--unit", "GB of text").status == 0
     assert next((tmp_path / "out").rglob("data_size*.png")).read_bytes().startswith(b"\x89PNG")
     numbers = next((tmp_path / "out").rglob("data_size*.csv")).read_text()

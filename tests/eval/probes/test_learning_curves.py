@@ -68,7 +68,7 @@ def probe(command, tmp_path):
     return call
 
 
-def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path):
+def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path, draws):
     scored, _ = folders
     result = probe(*reversed(scored))
     assert result.status == 0, result.err
@@ -235,7 +235,7 @@ def test_checkpoints_of_two_systems_are_no_training(probe, folders):
     changed(scored[1], "scores.json", lambda one: one["system"].update(norm_placement="post"))
     result = probe(*scored[:3])
     assert result.status == 2 and result.err.count("\n") == 1
-    assert result.err.startswith(f"error: {scored[1]}/scores.json: system.norm_placement is 'post', but ")
+    assert result.err.startswith(f"error: {scored[1]}/scores.json: system.norm_placement is post, but ")
 
 
 def test_a_training_that_was_made_longer_is_one_curve(probe, folders, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from command_line.measurements import Measured
 from eval.measurements import Measurements
 from eval.probes.recognition import means_over_layers
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 from tests.eval.probes.stores import (
     ENGLISH_CENTRIC,
     SHOWN,
@@ -52,6 +52,20 @@ def test_rows_and_what_they_are_of(tmp_path, llr):
         assert set(of_kind.direction) == {"-".join(direction) for direction in members}
         assert [*of_kind.layer.unique()] == SHOWN and set(of_kind["repeat"]) == {5, 6}
         assert len(of_kind) == len(members) * len(SHOWN) * 2
+
+
+def test_states_of_another_search_are_in_no_figure_with_these(tmp_path, command):
+    stores = []
+    for name, beam in (("A", 5), ("B", 1)):
+        folder = write_store(tmp_path / name, noise, system={"name": name}).folder
+        index = folder / "states.json"
+        index.write_text(json.dumps(json.loads(index.read_text()) | {"beam": beam}))
+        stores.append(folder)
+    words = ("probe", "llr", *stores, "--output", tmp_path / "llr", *PAPER)
+    result = command(*words)
+    assert result.status == 2
+    assert "beam_of_states: 1 (" in result.err and "but 5 in" in result.err and "--allow-unlike" in result.err
+    assert command(*words, "--allow-unlike").status == 0
 
 
 def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier(tmp_path, llr):
@@ -125,8 +139,8 @@ def test_other_tokens_are_another_curve(tmp_path, llr, command, row_of):
     ("there", "here", "message"),
     [
         ('"train_sentences": 120', '"train_sentences": 60', "train_sentences is 60, but 120 in "),
-        ('"train_split": "valid"', '"train_split": "dev"', "train_split is 'dev', but 'valid' in "),
-        ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr: 10.0 ("),
+        ('"train_split": "valid"', '"train_split": "dev"', "train_split is dev, but valid in "),
+        ("de-fr,,,,lines,20", "de-fr,,,,lines,10", "lines of de-fr is 10.0, but "),
     ],
 )
 def test_seeds_of_a_curve_have_learned_and_answered_alike(tmp_path, llr, command, there, here, message):

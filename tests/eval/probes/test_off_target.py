@@ -10,7 +10,7 @@ from command_line.lines import read_lines
 from command_line.measurements import Measured, read_examples, write_examples
 from eval.probes.word_scripts import words_by_script
 from eval.reporting.example_tables import in_order
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 from tests.data_prep.fasttext_models import write_identifier
 from tests.eval.rows import rows_of
 
@@ -122,7 +122,7 @@ def test_names_that_differ_in_other_characters_than_letters_have_files_of_their_
     assert sorted(name for name in names for table in tables if name in table) == sorted(names)
 
 
-def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path):
+def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path, draws):
     assert probe(mixed(), mixed(seed=2)).status == 0
     with open(tmp_path / "probe" / "confusion_toy_A.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -85,9 +85,11 @@ def test_what_is_declared_exists():
     for module, _ in COMMANDS.values():
         assert callable(importlib.import_module(module).main)
     for entry in declared_sections():
-        if "function" in entry:
-            module, _, name = entry["function"].partition(":")
+        shows = entry.get("shows", [])
+        functions = [entry.get("function"), *(one.get(key) for one in shows for key in ("of", "from"))]
+        for function in filter(None, functions):
+            module, _, name = function.partition(":")
             assert callable(getattr(importlib.import_module(module), name))
-        for shown in entry.get("shows", []):
+        for shown in shows:
             given = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
             inspect.signature(VIEWS[shown["view"]]).bind("measured", "dataset", **given)

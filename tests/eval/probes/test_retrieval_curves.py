@@ -124,10 +124,10 @@ def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
 @pytest.mark.parametrize(
     ("in_run", "in_rows", "message"),
     [
-        ({"split": "test"}, {}, "split is 'test', but 'valid' in "),
+        ({"split": "test"}, {}, "split is test, but valid in "),
         ({"only_words": True}, {}, "only_words is True, but False in "),
-        ({}, {"en-fr": None}, "lines of en-fr: none ('MLSC'), but 5.0 in "),
-        ({}, {"de-en": 4}, "lines of de-en: 4.0 ('MLSC'), but 5.0 in "),
+        ({}, {"en-fr": None}, "lines of en-fr is none, but 5.0 in "),
+        ({}, {"de-en": 4}, "lines of de-en is 4.0, but 5.0 in "),
     ],
 )
 @pytest.mark.parametrize("other", [1, 3])
@@ -160,7 +160,7 @@ def test_checkpoints_of_two_systems_are_no_training(probe, folders):
     write(folders[1], record | {"system": record["system"] | {"norm_placement": "post"}})
     result = probe(*folders[:3])
     assert result.status == 2 and result.err.count("\n") == 1
-    assert result.err.startswith(f"error: {folders[1]}/retrieval.json: system.norm_placement is 'post', but ")
+    assert result.err.startswith(f"error: {folders[1]}/retrieval.json: system.norm_placement is post, but ")
 
 
 def test_wrong_folders_are_one_line(probe, folders):

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.eval.rows import rows_of
+from tests.eval.scored import SCORING, direction, write_scores
 
 SIMPLE = """2026-01-01 10:00:00 | INFO | train_inner | epoch 001:    100 / 200 loss=9.1, nll_loss=8
 2026-01-01 10:00:01 | INFO | valid | epoch 001 | valid on 'valid' subset | loss 5.9 | nll_loss 4.1 | num_updates 100
@@ -37,7 +38,7 @@ def losses(tmp_path, run: int) -> dict[int, float]:
     return dict(zip(rows["update"], rows.value, strict=True))
 
 
-def test_both_formats_and_the_loss_of_translation(probe, tmp_path):
+def test_both_formats_and_the_loss_of_translation(probe, tmp_path, draws):
     result = probe(("MNMT", "simple"), ("ours", "json"))
     assert result.status == 0, result.err
     runs = json.loads((tmp_path / "out/validation-curves.json").read_text())["runs"]
@@ -85,3 +86,39 @@ def test_bad_logs(probe, logs, message):
     result = probe(*logs)
     assert result.status == 2
     assert result.err.startswith("error: ") and message in result.err
+
+
+def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, command):
+    """One curve for all scores of a training; none without a log, or of a log without validations."""
+    files = []
+    logs = {
+        "A": SIMPLE,
+        "A, again": SIMPLE,
+        "B": "2026-01-01 | INFO | train | epoch 001 | loss 4\n",
+        "C": None,
+    }
+    for number, (name, log) in enumerate(logs.items()):
+        name, _, again = name.partition(", ")
+        model = tmp_path / name
+        model.mkdir(exist_ok=True)
+        if log:
+            (model / "train.log").write_text(log)
+        known = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
+        record = {
+            "format": 1,
+            "kind": "scores",
+            "system": {"name": name, "seed": 1},
+            "data": {"path": "toy", "dictionary_sha256": None},
+            "split": "test",
+            "checkpoint": known,
+            "pivot": "en" if again else None,
+            "directions": {"de-fr": direction("zero-shot", lines=3.0)},
+            "scoring": SCORING,
+        }
+        files.append(write_scores(tmp_path / str(number) / "scores.json", record))
+    result = command("report", *files, "--output", tmp_path / "report")
+    assert result.status == 0, result.err
+    text = (tmp_path / "report/report.md").read_text()
+    section = text[text.index("## Validation loss of the scored systems") :].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| loss")]
+    assert rows == ["| loss (bits per token) | A | 1 | 5.900 | 4.400 |"]

@@ -8,7 +8,7 @@ import pytest
 from command_line.measurements import COLUMNS
 from eval.measurements import Measurements
 from eval.reporting.layers import layer_curves, layers_in_order
-from eval.results.systems import Run, System
+from eval.systems import Run, System
 
 PRE = ["L0", "L1", "L2", "encoder-norm", "decoder-embedding", "L3", "L4", "decoder-norm"]
 POST = ["L0", "L1", "L2", "decoder-embedding", "L3", "L4"]

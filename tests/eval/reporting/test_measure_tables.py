@@ -33,11 +33,10 @@ def test_lines_formats_and_gaps():
 
 def test_a_column_that_no_system_has_is_left_out():
     found = Measured()
-    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"gap": 1.0}, part="x"))
-    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"rate": 2.0}, part="y"))
+    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"rate": 2.0}))
     columns = [{"measure": "gap", "title": "Gap"}, {"measure": "rate", "title": "Rate"}]
-    tables = measures(Measurements.derived(found), "toy", "t", columns, "T", each="part", derived=True)
-    assert [table.columns() for table in tables] == [["System", "Gap"], ["System", "Rate"]]
+    (table,) = measures(Measurements.derived(found), "toy", "t", columns, "T", derived=True)
+    assert table.columns() == ["System", "Rate"]
 
 
 @pytest.fixture

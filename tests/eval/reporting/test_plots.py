@@ -3,7 +3,7 @@
 import pytest
 
 from eval.reporting import plots
-from eval.results.systems import MeanStd
+from eval.systems import MeanStd
 
 NAME = '$a_{$ \\frac{ <b> & "q"'
 VALUE = MeanStd(1.0, 0.5)

@@ -7,7 +7,7 @@ import pytest
 from command_line.measurements import read_columns, read_rows
 from eval.measurements import as_table
 from eval.reporting.sections.published import section
-from eval.results.result_set import ResultSet
+from eval.result_set import ResultSet
 
 RECIPES = Path(__file__).parents[3] / "recipes"
 REFERENCES = sorted(RECIPES.glob("*/reference.csv"))

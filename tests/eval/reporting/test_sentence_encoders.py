@@ -11,8 +11,8 @@ from embeddings.finetuning.settings import setting
 from eval.derived.fine_tuned import fine_tuned
 from eval.measurements import Measurements
 from eval.report import write_report
-from eval.results.files import read_result
-from eval.results.result_set import ResultSet
+from eval.result_files import read_result
+from eval.result_set import ResultSet
 
 
 def record(kind, dataset="set", name="ems", seed=1, **measured):
@@ -224,7 +224,7 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
 
     german = {"de": {"f1": 70.0}}
     assert len(load(finetuned(german), finetuned(german, seed=2), finetuned(german, dataset="other"))) == 2
-    with pytest.raises(InputError, match=r"1\.json: lines of en: none .* but some in .*0\.json"):
+    with pytest.raises(InputError, match=r"1\.json: lines of en is none, but some in .*0\.json"):
         load(finetuned(german | {"en": {"f1": 80.0}}), finetuned(german, seed=2))
     rates = [{"hyperparameters": {"epochs": 2, "learning_rate": rate}} for rate in (1e-5, 2e-5)]
     with pytest.raises(InputError, match=r"hyperparameters\.learning_rate is 2e-05, but 1e-05 in"):

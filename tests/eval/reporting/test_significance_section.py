@@ -6,7 +6,7 @@ import pandas as pd
 
 from eval.derived.comparisons import Comparisons
 from eval.reporting.sections.significance import table
-from eval.results.systems import Run
+from eval.systems import Run
 
 COLUMNS = [
     *("Baseline", "System", "Directions", "BLEU of baseline", "of system", "Difference"),

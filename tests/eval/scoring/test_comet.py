@@ -139,8 +139,8 @@ def test_one_model_under_two_paths_is_one(translated, command, texts, other_pyth
     result = command("compare", *outs, "--all-pairs", "--metric", "comet")
     known = [hashlib.sha256(weights).hexdigest()[:12] for weights in (b"other weights", b"weights")]
     assert result.err == (
-        f"error: {outs[1]}/scores.json: COMET by '{copy}' ({known[0]}), but '{checkpoint}' ({known[1]}) in"
-        f" {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
+        f"error: {outs[1]}/scores.json: COMET's model is {copy} ({known[0]}), but {checkpoint} ({known[1]})"
+        f" in {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
     )
 
 
@@ -322,7 +322,7 @@ def test_an_interpreter_may_say_what_is_not_utf8(tmp_path, checkpoint):
         ("3", "expected an object"),
         ('{"scores": [NaN]}', "NaN"), ('{"scores": [null]}', "field 'scores[0]' is None"),
         ('{"scores": 3}', "field 'scores' is 3"), ('{"scores": [1, 2]}', "2 scores for 1 lines"),
-        ('{"error": 3}', "field 'scores' is missing"),
+        ('{"error": 3}', "field 'error' is 3, expected a string"),
     ],
 )  # fmt: skip
 def test_answers_that_are_none(tmp_path, checkpoint, answer, message):

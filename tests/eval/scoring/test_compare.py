@@ -198,7 +198,7 @@ def test_comet_too(scored, command, tmp_path, long_texts):
     assert row.split()[:2] == ["en-de", f"{100 * values[0]['en-de'].mean():.2f}"]  # x 100, as in tables
     with_comet(outs[1], values[1], "other")
     error = command("compare", *outs, *options).err
-    assert "COMET by 'other', but 'Unbabel/wmt22-comet-da' in" in error
+    assert "COMET's model is other, but Unbabel/wmt22-comet-da in" in error
 
 
 def test_neither_of_two_systems_that_translate_nothing_is_better(scored, command, tmp_path, long_texts):

@@ -11,7 +11,7 @@ import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.outputs import checksum, partial_prefix
-from eval.results.scores import Scores
+from eval.scored import Scores
 from tests.eval.scored import read_scores
 from tests.kill_points import sweep
 

@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from command_line.errors import InputError
-from eval.results.scores import Scores
+from eval.scored import Scores
 from eval.scoring.line_statistics import bleu, chrf, load_statistics
 
 

@@ -2,7 +2,7 @@
 
 import sacrebleu
 
-from eval.results.measures import MEASURES
+from eval.labels import MEASURES
 
 
 def selected(texts, lines) -> list[str]:

@@ -168,7 +168,7 @@ def test_scores_of_different_tokenizers_share_no_table_and_no_mean(translated, c
         ):
             result = command(*arguments)
             assert result.status == 2 and result.err.count("\n") == 1
-            assert "BLEU with the tokenizer 'char', but '13a'" in result.err
+            assert "BLEU's tokenizer is char, but 13a" in result.err
 
 
 @pytest.mark.parametrize("name", ["flores200", "flores101"])

@@ -13,7 +13,7 @@ import eval.__main__ as commands
 from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.journal import Journal
-from eval.results.scores import TRANSLATION, Translation
+from eval.scored import TRANSLATION, Translation
 from tests.eval.translation.packages import types_of_products
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save

@@ -8,8 +8,9 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
+from eval.checks import group_runs
 from eval.measurements import Measurements
-from eval.results.files import (
+from eval.result_files import (
     checkpoint_checksum,
     checkpoint_now,
     is_overwritten,
@@ -17,8 +18,8 @@ from eval.results.files import (
     split_direction,
     weight_files,
 )
-from eval.results.scores import Scores, Translation, group_scores
-from eval.results.systems import MeanStd
+from eval.scored import Scores, Translation
+from eval.systems import MeanStd
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_mean_and_sample_deviation():
 
 def test_seeds_of_a_system_are_ordered(scored, texts):
     outs = [scored("A", {"en-de": texts["de"]}, seed=seed) for seed in (20, 1, 10)]
-    (system,) = group_scores(Scores.load(out / "scores.json") for out in outs)
+    (system,) = group_runs(Scores.load(out / "scores.json") for out in outs)
     assert system.seeds == [1, 10, 20]
     measured = Measurements.of([system])
     assert measured.of_runs("bleu", kind="supervised") == {"A": [pytest.approx(100.0)] * 3}
@@ -152,7 +153,7 @@ def test_seeds_of_a_system_are_ordered(scored, texts):
         ({"seed": 1, "folder": "other"}, "both are seed 1 of system 'A'"),
         (
             {"seed": 2, "system": {"language_tags": "t-enc"}},
-            "system.language_tags is 't-enc', but 's-enc-t-dec'",
+            "system.language_tags is t-enc, but s-enc-t-dec",
         ),
         ({"seed": 2, "split": "test", "directions": None}, "directions"),
     ],
@@ -161,4 +162,4 @@ def test_runs_that_are_not_one_system(scored, texts, fields, message):
     directions = {"de-en": texts["en"]} if fields.pop("directions", 1) is None else {"en-de": texts["de"]}
     outs = [scored("A", {"en-de": texts["de"]}), scored("A", directions, **fields)]
     with pytest.raises(InputError, match=message):
-        group_scores(Scores.load(out / "scores.json") for out in outs)
+        group_runs(Scores.load(out / "scores.json") for out in outs)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from command_line.errors import InputError
 from command_line.records import field
-from eval.results.labels import differing_axis
-from eval.results.systems import Run, System, by_dataset
+from eval.checks import check_equal
+from eval.labels import differing_axis
+from eval.systems import Run, System, by_dataset
 
 
 class Pair(NamedTuple):
@@ -206,9 +207,3 @@ def _check_same(first: Run, run: Run) -> None:
             if direction in run.directions:
                 values = [field(one.directions[direction], name, str, one.path) for one in (first, run)]
                 check_equal(f"direction {direction}: {name}", first, run, *values)
-
-
-def check_equal(what: str, first: Run, run: Run, expected, found) -> None:
-    """Refuse to compare runs that differ in something else than the system; names both files."""
-    if expected != found:
-        raise InputError(f"{run.path}: {what} is {found}, but {expected} in {first.path}")

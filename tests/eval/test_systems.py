@@ -7,8 +7,9 @@ from argparse import Namespace
 import pytest
 
 from command_line.errors import InputError
-from eval.results.labels import column_titles, differing_axis, language_tag, layer_norm, order, residual
-from eval.results.scores import Scores, group_scores
+from eval.checks import group_runs
+from eval.labels import column_titles, differing_axis, language_tag, layer_norm, order, residual
+from eval.scored import Scores
 from fairseq_ext.axes.record import describe
 from fairseq_ext.data import language_tags
 from fairseq_ext.modules import residual_block
@@ -32,7 +33,7 @@ def grouped(scored):
             scored(one["name"], DIRECTIONS, f"{number}", seed=one["seed"], system=one)
             for number, one in enumerate(records)
         ]
-        return group_scores(Scores.load(out / "scores.json") for out in outs)
+        return group_runs(Scores.load(out / "scores.json") for out in outs)
 
     return group
 
@@ -84,7 +85,7 @@ def test_other_references_under_one_name_of_a_dataset_are_refused(scored, name, 
     change(outs[1], "en-de", reference_sha256="ef" * 32)
     message = f"{outs[1]}/scores.json: direction en-de: reference_sha256 is {'ef' * 32}, but "
     with pytest.raises(InputError, match=re.escape(message)):
-        group_scores(Scores.load(out / "scores.json") for out in outs)
+        group_runs(Scores.load(out / "scores.json") for out in outs)
 
 
 def test_new_placements_are_shown_without_a_word_of_them_here(grouped, monkeypatch):

@@ -8,10 +8,11 @@ from pathlib import Path
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.records import field, read_json
-from eval.results.files import checkpoint_now, is_overwritten, read_result, result_files
-from eval.results.labels import order
-from eval.results.scores import TRANSLATION, Scores, check_comet, check_identifier, group_scores
-from eval.results.systems import Run, System, by_dataset, group_probed
+from eval.checks import check_comet, check_identifier, group_runs
+from eval.labels import order
+from eval.result_files import checkpoint_now, is_overwritten, read_result, result_files
+from eval.scored import TRANSLATION, Scores
+from eval.systems import Run, System, by_dataset
 
 RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
 OF_TRANSLATIONS = ("off-target", "adequacy", "bleurt")  # probes of what was translated and scored
@@ -71,9 +72,9 @@ class ResultSet:
         """Systems in the order of Table 8.2.
 
         Raises:
-            InputError: as `group_scores`, `check_comet`, `check_identifier`.
+            InputError: as `group_runs`, `check_comet`, `check_identifier`.
         """
-        systems = group_scores(self._scores)
+        systems = group_runs(self._scores)
         check_comet(self._scores)
         check_identifier(self._scores)
         return sorted(systems, key=order)
@@ -102,7 +103,7 @@ class ResultSet:
             for path, record in self.of_kind(kind)
             for number, run in enumerate(field(record, "runs", list, path))
         ]
-        return group_probed(runs)
+        return group_runs(runs)
 
     def check_checkpoints(self) -> None:
         """What probes found is of the very models whose translations were scored, and of these translations.

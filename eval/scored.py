@@ -1,9 +1,7 @@
 """Translated and scored folders: runs of which hypotheses are known, and their systems."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
@@ -12,9 +10,9 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
-from eval.results.files import read_result, split_direction
-from eval.results.record_schemas import TranslationRecord
-from eval.results.systems import SEARCH_OPTIONS, Run, System, check_same, group_runs
+from eval.record_schemas import TranslationRecord
+from eval.result_files import read_result, split_direction
+from eval.systems import SEARCH_OPTIONS, Run
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
 COUNTS = {"identified_languages": "identified", "identified_reference_languages": "identified_reference"}
@@ -100,6 +98,24 @@ class Scores(Translation):
         return scores
 
     @property
+    def measured_with(self) -> dict:
+        """The set, how hypotheses were searched, and the kinds of directions."""
+        kinds = {direction: entry["kind"] for direction, entry in self.directions.items()}
+        search = {name: "none" if value is None else value for name, value in self.search.items()}
+        return {"split": self.record["split"], **search, "directions": kinds}
+
+    @property
+    def test_sets(self) -> dict[str, dict]:
+        """The references, and BLEU's tokens: over others it is another number."""
+        return {
+            direction: {
+                "reference_sha256": entry["reference_sha256"],
+                "BLEU's tokenizer": tokenizer_of(entry["bleu_signature"]),
+            }
+            for direction, entry in self.directions.items()
+        }
+
+    @property
     def notes(self) -> list[str]:
         """What the identifier cannot tell, by target language."""
         return [
@@ -157,128 +173,3 @@ def card_and_rows(record: dict) -> tuple[dict, list[dict]]:
                 rows += numbers({measure: count}, **place, part=language)
     measured.add(card, rows)
     return card, measured.rows
-
-
-def group_scores(scores: Iterable[Scores]) -> list[System]:
-    """Systems of scored folders, in the order in which they first appear.
-
-    Raises:
-        InputError: one run is given twice, or runs under one name are not the same system, or do not have the
-            same directions, or one direction of a dataset was scored with different references, or BLEU with
-            different tokenizers; names both files.
-    """
-    scores = list(scores)
-    seen = set()
-    for run in scores:
-        if run.path.resolve() in seen:
-            raise InputError(f"{run.path}: given twice")
-        seen.add(run.path.resolve())
-    _check_tokenizers(scores)
-    check_references(scores)
-    systems = group_runs(scores)
-    for system in systems:
-        for run in system.runs[1:]:
-            check_measured_alike(system.runs[0], run)
-    return systems
-
-
-def check_measured_alike(first: Run, run: Run) -> None:
-    """Two scored folders of a system are of the same set, search and directions; else an `InputError`."""
-    check_same(first, run, "split", first.record["split"], run.record["split"])
-    for option in SEARCH_OPTIONS:
-        check_same(first, run, option, first.search[option], run.search[option])
-    check_same(first, run, "directions", _kinds(first), _kinds(run))
-
-
-def _kinds(run: Run) -> dict:
-    return {direction: entry["kind"] for direction, entry in run.directions.items()}
-
-
-def _conflicts(found: Iterable[tuple[Scores, str, Any]]) -> Iterator[tuple[Scores, str, Any, Any, Scores]]:
-    """Of what is said of directions, what differs from what an earlier run says of the same one.
-
-    Args:
-        found: run, direction, and what the run says of it.
-
-    Yields:
-        also what the first run of the dataset's direction says, and that run.
-    """
-    seen: dict[tuple[str, str], tuple[Any, Scores]] = {}
-    for run, direction, value in found:
-        expected, first = seen.setdefault((run.dataset, direction), (value, run))
-        if value != expected:
-            yield run, direction, value, expected, first
-
-
-def _check_tokenizers(scores: list[Scores]) -> None:
-    """BLEU over other tokens is another number: it stands in no table and no mean beside this one."""
-    tokenizers = (
-        (run, direction, tokenizer_of(entry["bleu_signature"]))
-        for run in scores
-        for direction, entry in run.directions.items()
-    )
-    for run, direction, found, expected, first in _conflicts(tokenizers):
-        raise InputError(
-            f"{run.path}: direction {direction}: BLEU with the tokenizer {found!r}, but"
-            f" {expected!r} in {first.path}; score both with the same --tokenize"
-        )
-
-
-def check_references(scores: Iterable[Scores]) -> None:
-    """A dataset is one test set: neither seeds nor columns of a table are of another one of its name.
-
-    Raises:
-        InputError: a direction of a dataset has other references; names both files.
-    """
-    references = (
-        (run, direction, entry["reference_sha256"])
-        for run in scores
-        for direction, entry in run.directions.items()
-    )
-    for run, direction, found, expected, first in _conflicts(references):
-        raise InputError(
-            f"{run.path}: direction {direction}: reference_sha256 is {found}, but {expected} in {first.path};"
-            f" expected one test set of {run.dataset}, others under another --dataset"
-        )
-
-
-def check_identifier(scores: Iterable[Scores]) -> None:
-    """Languages of all that is shown together were identified by one model.
-
-    Raises:
-        InputError: they were by two; names both files.
-    """
-    first: Scores | None = None
-    for run in scores:
-        first = first or run
-        found, expected = (one.value("scoring", "identifier") for one in (run, first))
-        if found != expected:
-            raise InputError(
-                f"{run.path}: languages were identified by {found}, but by {expected} in {first.path}; score"
-                " both by one --identifier, or give them apart"
-            )
-
-
-def check_comet(scores: Iterable[Scores]) -> None:
-    """COMET of all that is shown or compared together is of one model, wherever that is stored.
-
-    Raises:
-        InputError: it is of two; names both files.
-    """
-    first: tuple[Scores, str, str | None] | None = None
-    for run in scores:
-        model = run.value("scoring", "comet_model")
-        if model is None:
-            continue
-        sha256 = run.value("scoring", "comet", "sha256")
-        first = first or (run, model, sha256)
-        differ = sha256 != first[2] if sha256 and first[2] else model != first[1]
-        if differ:
-            found, expected = (
-                f"{name!r}" + (f" ({digest[:12]})" if digest else "")
-                for name, digest in ((model, sha256), first[1:])
-            )
-            raise InputError(
-                f"{run.path}: COMET by {found}, but {expected} in {first[0].path}; score both by one"
-                " --comet-model, or give them apart"
-            )

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from command_line.errors import InputError
-
 UNKNOWN = "–"  # in place of a number or a label that is not known
 SEARCH_OPTIONS = {  # with defaults
     "beam": 5,
@@ -39,14 +37,13 @@ NAMED = {  # options of a search that make it a system of its own, and what belo
 }
 
 MEASURED_ALIKE = (  # fields of runs, the same for all systems on one dataset
-    *("split", "train_split", "train_sentences", "texts", "only_words"),
+    *("split", "beam_of_states", "train_split", "train_sentences", "texts", "only_words"),
     *("alignments", "batch_tokens", "encoder"),
 )
 MEASURED_WITH = (  # further fields of runs, the same for all runs of one system
     *("search", "length_candidates", "variance", "hyperparameters", "train_examples", "identifier"),
     *("margin", "neighbours", "rescore", "normalize", "normalize_sample", "without_specials", "selection"),
 )
-LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
 FILE_MEASURED_WITH = ("neighbours", "normalization", "without_specials", "distractors")  # of a file
 ENCODED_WITH = ("kind", "pooling", "layer", "prefix", "target_lang", "precision")  # of a file's encoder
 
@@ -120,6 +117,19 @@ class Run:
     def notes(self) -> list[str]:
         """Sentences for readers of the report."""
         return self.record.get("notes", [])
+
+    @property
+    def measured_with(self) -> dict:
+        """How it was measured, by name; what is not known is None."""
+        facts = {name: self.record.get(name) for name in (*MEASURED_ALIKE, *MEASURED_WITH)}
+        facts |= {name: self.file[name] for name in FILE_MEASURED_WITH if name in self.file}
+        encoder = self.file.get("encoder") or {}
+        return facts | {f"encoder.{name}": encoder.get(name) for name in ENCODED_WITH if encoder}
+
+    @property
+    def test_sets(self) -> dict[str, dict]:
+        """Direction -> what scores are of: the same for all runs on a dataset."""
+        return {}
 
     @property
     def rows_sha256(self) -> str:
@@ -206,119 +216,3 @@ def by_dataset(systems: Iterable[System]) -> dict[str, list[System]]:
     for system in systems:
         found.setdefault(system.dataset, []).append(system)
     return found
-
-
-def group_runs(runs: Iterable[Run]) -> list[System]:
-    """The systems of runs, as they first appear; a dataset and a name are a system.
-
-    Raises:
-        InputError: two runs are the same seed or encoder, or runs under one name are not the same system;
-            names both files.
-    """
-    from fairseq_ext.axes.record import check_record
-
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        check_record(run.system, run.path)
-        others = groups.setdefault((run.dataset, run.name), [])
-        for other in others:
-            if run.seed is not None and run.seed == other.seed:
-                raise InputError(
-                    f"{run.path} and {other.path}: both are seed {run.seed} of system {run.name!r}; give one"
-                    " of them another --name"
-                )
-            _check_encoders(other, run)
-        if others:
-            check_same(others[0], run, "system", others[0].settings, run.settings)
-        others.append(run)
-    return [
-        System(name, dataset, tuple(sorted(found, key=_by_seed))) for (dataset, name), found in groups.items()
-    ]
-
-
-def _check_encoders(first: Run, run: Run) -> None:
-    """Of encoders whose seed is not known.
-
-    Raises:
-        InputError: they are one encoder, or two that have one name because their folders do.
-    """
-    encoders = [one.file.get("encoder") or {} for one in (first, run)]
-    if first.seed is not None or run.seed is not None or not all("weights" in one for one in encoders):
-        return
-    if encoders[0]["weights"] == encoders[1]["weights"]:
-        raise InputError(
-            f"{run.path} and {first.path}: both are of one encoder, {run.name!r}; give one of them"
-        )
-    folders = [Path(one["model"]).name for one in encoders]
-    if all(one["name"].startswith(folder) for one, folder in zip(encoders, folders, strict=True)):
-        raise InputError(
-            f"{run.path} and {first.path}: are of two encoders in folders called {folders[0]}; give them"
-            " other names by --encoder-name, or one, if they are trainings of one system"
-        )
-
-
-def group_probed(runs: Iterable[Run]) -> list[System]:
-    """As `group_runs`, of runs that probes measured.
-
-    Raises:
-        InputError: also where runs of one system were measured in different ways: their mean would be of
-            neither.
-    """
-    systems = group_runs(runs)
-    for system in systems:
-        for run in system.runs[1:]:
-            check_measured_alike(system.runs[0], run)
-    return systems
-
-
-def check_measured_alike(first: Run, run: Run) -> None:
-    """Two runs of a system were measured in the same way, as far as both say it: not every kind of result has
-    every option.
-    """
-    named = [(name, first.record, run.record) for name in (*MEASURED_ALIKE, *MEASURED_WITH)]
-    for name, *records in named + [(name, first.file, run.file) for name in FILE_MEASURED_WITH]:
-        values = [record.get(name) for record in records]
-        if None not in values:
-            check_same(first, run, name, *values)
-    encoders = [one.file.get("encoder") or {} for one in (first, run)]
-    for name in ENCODED_WITH if all(encoders) else ():
-        check_same(first, run, f"encoder.{name}", *(one.get(name) for one in encoders))
-
-
-def _by_seed(run: Run) -> tuple:
-    return (run.seed is None, run.seed if run.seed is not None else 0)
-
-
-def check_one_training(first: Run, run: Run) -> None:
-    """Checkpoints of one training are of one system, whatever its length was to be.
-
-    Raises:
-        InputError: they are not; names both files.
-    """
-    expected, found = (_system_of_any_length(one) for one in (first, run))
-    check_same(first, run, "system", expected, found)
-
-
-def _system_of_any_length(run: Run) -> dict:
-    schedule = run.settings.get("schedule") or {}
-    return run.settings | {
-        "schedule": {name: value for name, value in schedule.items() if name not in LENGTH}
-    }
-
-
-def check_same(first: Run, run: Run, what: str, expected, found) -> None:
-    """Compare what all runs of a system must have in common.
-
-    Raises:
-        InputError: two runs of one system differ in something else than their seed; names both files.
-    """
-    if expected == found:
-        return
-    if isinstance(expected, dict) and isinstance(found, dict):
-        key = next(key for key in {**expected, **found} if expected.get(key) != found.get(key))
-        what, expected, found = f"{what}.{key}", expected.get(key), found.get(key)
-    here, there = ("missing" if value is None else repr(value) for value in (found, expected))
-    raise InputError(
-        f"{run.path}: {what} is {here}, but {there} in {first.path};"
-        f" runs named {run.name!r} must differ in their seed only"
-    )

@@ -2,8 +2,7 @@
 
 import pytest
 
-from eval.results.labels import direction_order
-from eval.results.measures import groups_of
+from eval.labels import direction_order, groups_of
 
 
 @pytest.mark.parametrize("english", ["en", "eng", "eng_Latn", "en_XX", "en_GB"])

@@ -6,9 +6,10 @@ from itertools import product
 import pytest
 
 from command_line.errors import InputError
-from eval.results.labels import PLACEMENT, differing_axis
-from eval.results.scores import Scores, group_scores
-from eval.results.system_pairs import (
+from eval.checks import group_runs
+from eval.labels import PLACEMENT, differing_axis
+from eval.scored import Scores
+from eval.scoring.system_pairs import (
     all_pairs,
     pairs_known_to_differ,
     pairs_named,
@@ -30,7 +31,7 @@ def systems(scored, texts):
         outs = [
             scored(name, {"en-de": texts["de"]}, system=system, **fields) for name, system in settings.items()
         ]
-        return group_scores(Scores.load(out / "scores.json") for out in outs)
+        return group_runs(Scores.load(out / "scores.json") for out in outs)
 
     return make
 
@@ -95,7 +96,7 @@ def test_systems_without_metadata_are_no_rivals(systems, capsys):
 
 def test_search_and_pivot_are_axes(scored, texts):
     plain, lengths, pivot = (
-        group_scores([Scores.load(scored(name, {"de-fr": texts["fr"]}, **fields) / "scores.json")])[0]
+        group_runs([Scores.load(scored(name, {"de-fr": texts["fr"]}, **fields) / "scores.json")])[0]
         for name, fields in (("A", {}), ("B", {"length_candidates": 5}), ("C", {"pivot": "en"}))
     )
     assert differing_axis(plain, lengths) == "search"
@@ -114,7 +115,7 @@ def test_systems_agree_in_which_directions_are_zero_shot(scored, texts):
     record["directions"]["de-fr"]["kind"] = "supervised"
     (outs[1] / "scores.json").write_text(json.dumps(record))
     with pytest.raises(InputError, match="direction de-fr: kind is supervised, but zero-shot in"):
-        pairs_on_one_axis(group_scores(Scores.load(out / "scores.json") for out in outs))
+        pairs_on_one_axis(group_runs(Scores.load(out / "scores.json") for out in outs))
 
 
 def test_pairs_named_come_besides_those_on_one_axis(systems):

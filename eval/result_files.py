@@ -15,7 +15,7 @@ from command_line.options import shown
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
-from eval.results.record_schemas import SCHEMAS, check_result
+from eval.record_schemas import SCHEMAS, check_result
 
 WEIGHTS = "*.safetensors"
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from command_line.errors import InputError
+from eval.checks import group_runs
 from eval.reporting.exhibits import mean_cell
-from eval.results.systems import MeanStd, Run, by_dataset, group_probed, group_runs
+from eval.systems import MeanStd, Run, by_dataset
 
 
 def run(name: str = "A", seed: int | None = 1, dataset: str = "toy", **system) -> dict:
@@ -46,7 +47,7 @@ def test_what_is_not_one_system_is_refused(second, message):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ({"split": "test"}, {"split": "valid"}, "1.json: split is 'valid', but 'test' in 0.json; runs named"),
+        ({"split": "test"}, {"split": "valid"}, "1.json: split is valid, but test in 0.json; runs named"),
         ({"only_words": True}, {"only_words": False}, "1.json: only_words is False, but True in 0.json"),
         ({"search": {"beam": 5, "lenpen": 1.0}}, {"search": {"beam": 1, "lenpen": 1.0}},
          "1.json: search.beam is 1, but 5 in 0.json"),
@@ -54,8 +55,8 @@ def test_what_is_not_one_system_is_refused(second, message):
 )  # fmt: skip
 def test_what_was_measured_in_another_way_is_not_averaged(first, second, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        group_probed(files(run() | first, run(seed=2) | second))
-    (system,) = group_probed(files(run() | first, run(seed=2) | first, run(seed=3)))
+        group_runs(files(run() | first, run(seed=2) | second))
+    (system,) = group_runs(files(run() | first, run(seed=2) | first, run(seed=3)))
     assert system.seeds == [1, 2, 3]  # an older file says nothing of it
 
 
@@ -76,15 +77,15 @@ def encoded(number: int, **encoder) -> Run:
     [
         (encoded(2, model="b/A"), "2.json and 1.json: are of two encoders in folders called A; give them"),
         (encoded(2, model="b/B", weights={"w": "1"}), "2.json and 1.json: both are of one encoder, 'A'"),
-        (encoded(2, model="b/B", pooling="cls"), "2.json: encoder.pooling is 'cls', but 'mean' in 1.json"),
+        (encoded(2, model="b/B", pooling="cls"), "2.json: encoder.pooling is cls, but mean in 1.json"),
         (replace(encoded(2, model="b/B"), file=encoded(2, model="b/B").file | {"neighbours": 5}),
          "2.json: neighbours is 5, but 4 in 1.json"),
     ],
 )  # fmt: skip
 def test_encoders_in_folders_are_no_seeds_by_accident(second, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        group_probed([encoded(1), second])
-    (system,) = group_probed([encoded(1), encoded(2, model="b/B")])  # named A by the user
+        group_runs([encoded(1), second])
+    (system,) = group_runs([encoded(1), encoded(2, model="b/B")])  # named A by the user
     assert system.run_labels == ["run 1", "run 2"]
 
 

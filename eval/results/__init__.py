@@ -1,1 +1,0 @@
-"""Result files, and the systems, runs and measures that they are about."""
