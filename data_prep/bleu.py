@@ -1,4 +1,4 @@
-"""sacreBLEU per target language: what detokenized text is scored with, in training and afterwards (8.2.2)."""
+"""sacreBLEU per target language: it scores detokenized text in training and afterwards (thesis 8.2.2)."""
 
 import os
 from pathlib import Path

@@ -1,21 +1,21 @@
-"""Normalize a corpus and remove what should not be trained on; pairs stay aligned.
+"""Normalize a corpus and remove what should not be trained on. Pairs stay aligned.
 
-All splits: Unicode NFC, control characters deleted, whitespace to single spaces. Nothing is ever removed from
-valid and test sets, so that everybody scores the same lines. From training, a pair is removed, with the
-reason counted in this order, if a side is `empty`; `too-long` (more than --max-length words; 8.2.1: 256) or
-longer than --max-characters; of unequal length (`ratio`; the Moses script's 9); if either side occurs in any
-valid or test set in its language, on whichever side of whichever pair (`in-evaluation`), also in those of
---also-exclude and --exclude-text, with --ignore-case in whatever case; if a side is in its language with less
-than --min-language probability (`language`); if the cosine of the vectors that `embeddings encode` has stored
-of its sides in --vectors is less than --min-similarity (`similarity`); or if the same pair came before
-(`duplicate`). Monolingual text, SPLIT.LANG, has neither `ratio` nor `similarity`.
+All splits get Unicode NFC and single spaces, without control characters. Valid and test sets keep all lines,
+so that scores compare. A training pair is removed for the first of these reasons that applies, and clean.md
+counts them:
 
-What is scored is kept: scores.train.PAIR.tsv has the scores of every line that stays.
+- `empty`: a side is empty;
+- `too-long`: a side has more than --max-length words (thesis 8.2.1: 256) or --max-characters. In languages
+  without spaces, 1.6 characters count as a word;
+- `ratio`: the lengths differ too much (9 in the Moses script);
+- `in-evaluation`: a side is in a valid or test set of its language, or in --also-exclude or --exclude-text.
+  With --ignore-case, case does not matter;
+- `language`: a side is in its language with less than --min-language probability;
+- `similarity`: the cosine of the pair's vectors in --vectors (`embeddings encode`) is below --min-similarity;
+- `duplicate`: the same pair came before.
 
-In languages without spaces (zh, ja, th, …) 1.6 characters count as a word. Memory does not grow with the
-corpus: keys for the search of duplicates are sorted in pieces from disk (16 bytes per line in a temporary
-folder beside the output); only the valid and test lines are held. clean.md and clean-report.json say what was
-removed and why.
+Monolingual text, SPLIT.LANG, has neither `ratio` nor `similarity`. scores.train.PAIR.tsv has the scores of
+every line that stays. Memory holds the valid and test lines only.
 """
 
 import contextlib

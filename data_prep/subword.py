@@ -1,19 +1,19 @@
 """Learn one subword model for all languages together, apply it, and write the joint dictionary.
 
-The papers (7.3.1, 8.2.1): byte pair encoding with 50,000 (OPUS), 40,000 (IWSLT) and 50,000 (Europarl) merges
-over the training text of all languages; every training file counts, so English counts once per pair.
+The papers have byte pair encoding with 50,000 (OPUS), 40,000 (IWSLT) and 50,000 (Europarl) merges (thesis
+7.3.1, 8.2.1). The model learns from every training file, so English counts once per pair.
 
-`--type bpe` is subword-nmt's, `--type sentencepiece` a sentencepiece model (for raw text: tokenize with
-`none` before), `--type none` keeps words. `--dictionary-from` applies the model and dictionary of an earlier
-run to new text instead, for test sets that come later or for fine-tuning.
+`--type bpe` is subword-nmt's. `--type sentencepiece` is for raw text (`tokenize --tokenizer none` before).
+`--type none` keeps words. `--dictionary-from` applies the model and dictionary of an earlier run to new text,
+for later test sets or for fine-tuning.
 
-`--pretrained` applies the sentencepiece model of mBART and trims its dictionary to the corpus (5.2.1): of its
-symbols, those stay that occur in the training text at least `--min-count` times. `python -m fairseq_ext
-trim-mbart` then makes the checkpoint for this dictionary.
+`--pretrained` applies the sentencepiece model of mBART and trims its dictionary to the corpus (thesis 5.2.1):
+symbols stay that occur in the training text at least `--min-count` times. `python -m fairseq_ext trim-mbart`
+then makes the checkpoint for this dictionary.
 
-`--tokenizer` applies a tokenizer of `transformers` to raw text (3.3.2: the 501k vocabulary of LaBSE). Its ids
-are the units, and all of them are the dictionary; `--only-used` leaves out those that the training text does
-not have, or has fewer than `--min-count` times.
+`--tokenizer` applies a tokenizer of `transformers` to raw text (thesis 3.3.2: the 501k vocabulary of LaBSE).
+Its ids are the units, and all of them are in the dictionary. `--only-used` keeps those that the training text
+has at least `--min-count` times.
 """
 
 import functools

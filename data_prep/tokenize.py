@@ -1,10 +1,10 @@
 """Split the lines of a corpus into words, per language.
 
-Defaults: zh jieba, ja mecab, otherwise unicode, whose words a line is made from again as it was. The papers
-(7.3.1, 8.2.1) have jieba for Chinese and Moses for other languages: `--tokenizer moses zh=jieba`.
-`--tokenizer ja=jumanpp` chooses for one language, `--tokenizer none` for all; `--lowercase` writes words in
-lower case (2.3.2). Every file comes out with as many lines as it had, in the same order. A table shows how
-many of the lines come back from their words.
+The defaults are jieba for zh, mecab for ja, and otherwise unicode, from whose words every line can be
+restored. The papers have jieba for Chinese and Moses for other languages (thesis 7.3.1, 8.2.1): `--tokenizer
+moses zh=jieba`. `--tokenizer ja=jumanpp` chooses for one language, `--tokenizer none` for all. `--lowercase`
+writes words in lower case (thesis 2.3.2). Files keep their lines and their order. A table shows how many
+lines can be restored from their words.
 """
 
 import functools

@@ -11,7 +11,7 @@
 | raw     | -                              | the same for tokenizers of transformers | yes                 |
 
 The papers tokenize Chinese with jieba, Japanese with Juman++ (the thesis' chapters 3 and 4) and everything
-else with Moses (7.3.1, 8.2.1), which cuts words of many languages at joiners, combining marks and
+else with Moses (thesis 7.3.1, 8.2.1), which cuts words of many languages at joiners, combining marks and
 apostrophes. A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
 """
 

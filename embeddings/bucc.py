@@ -1,14 +1,14 @@
 """The BUCC shared task in one command: bitext mining with the threshold of the training part.
 
-Thesis 2.4.3 follows a script that measures the training part itself (--tested training).
-
-DIR has, for each pair of languages, `de-en.training.de`, `.training.en` and `.training.gold`, and likewise
-the part that is tested, as BUCC publishes them, also below a folder `de-en`; texts have lines
+DIR has BUCC's files, also below a folder `de-en`: for each pair of languages `de-en.training.de`,
+`.training.en` and `.training.gold`, and the same of the part that is tested. Texts have lines
 `identifier<TAB>sentence`, gold files `identifier<TAB>identifier`. Sentences that occur twice in a text are
-one. A tested part without gold file is mined and has no F1. With --universal-threshold all pairs of languages
-have one threshold, that of the highest mean F1 over their training parts. With --threshold-from de-en every
-pair is scored with its own threshold and, as a further run, with that of this pair: the pivot pair's of
-dual-pivot transfer (Tien and Steinert-Threlkeld 2022, 6.4, Table 6).
+one. A tested part without gold file is mined and has no F1.
+
+Thesis 2.4.3 follows a script that measures the training part itself: `--tested training`. With
+--universal-threshold, all pairs of languages have one threshold, that of the highest mean F1 over their
+training parts. With --threshold-from de-en, every pair is scored with its own threshold and also with that of
+this pair: the pivot pair of dual-pivot transfer (Tien and Steinert-Threlkeld 2022, 6.4, Table 6).
 """
 
 from dataclasses import dataclass

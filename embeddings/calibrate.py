@@ -1,15 +1,15 @@
 """Fine-tune an encoder on English alone, so that retrieval compares what encoders know across languages.
 
-Encoders whose pre-training compared no sentences (mBERT, XLM-R) retrieve badly for want of sentence
-embeddings, whatever they know across languages. Here they learn these from English inference (multiple
-negatives ranking loss, over premise, entailed and contradicting hypothesis), then from English similarity
-(cosine similarity loss), as in 3.2 of "Is Cross-lingual Evaluation Only About Cross-lingual?". What
-`retrieve` then measures is calibrated sentence retrieval.
+Encoders that did not compare sentences in pre-training (mBERT, XLM-R) have no good sentence embeddings, and
+so retrieve badly. Here they learn these from English inference (multiple negatives ranking loss over premise,
+entailed and contradicting hypothesis), then from English similarity (cosine similarity loss), as in 3.2 of
+"Is Cross-lingual Evaluation Only About Cross-lingual?". `retrieve` then measures calibrated sentence
+retrieval.
 
-After every tenth of the updates P@1 is measured on --valid-parallel, which must not be what is tested later.
-The best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command. With
+P@1 on --valid-parallel is measured after every tenth of the updates. Do not test on these files later. The
+best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --model of every command. With
 --layer, DIR/encoder-all-layers is the same with the layers above, for `finetune`. DIR/calibration.json has
-P@1 of all, and of the encoder before training. A training that was killed goes on.
+P@1 of every checkpoint, and of the encoder before training. A killed training continues.
 """
 
 from command_line.completion import Stamp

@@ -4,7 +4,7 @@
 - `mldoc` (Schwenk and Li 2018): `german.train.1000`, `german.dev`, `german.test` of such lines;
 - `cls`, Amazon reviews version 1 (Prettenhofer and Stein 2010): XML, `de/books/train.review`, `test.review`.
   Ratings above 3 are positive, below 3 negative. The language that is taught is validated on its test part
-  (2.4.6);
+  (thesis 2.4.6);
 - `marc`, Amazon reviews version 2 (Keung et al. 2020): a JSON object per line, `dataset_de_train.json`,
   `_dev`, `_test`. More than 3 stars are positive, fewer negative, those with 3 are left out.
 

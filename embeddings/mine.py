@@ -1,13 +1,13 @@
 """Bitext mining: pairs of translations in two texts, by the margin of their vectors.
 
-Artetxe and Schwenk 2019 ("Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings"), thesis
-2.4.3. Writes `pairs.tsv`, a line `score<TAB>sentence<TAB>sentence` per pair, the best first; a sentence that
-occurs twice in a text is mined once. With --gold, pairs are scored as in the BUCC shared task. With
---line-by-line the texts are parallel already: every line gets the margin of its own pair, to filter by, and
-lines stay in their order; a sentence that occurs in several lines counts once among neighbours.
+The method is that of Artetxe and Schwenk 2019 ("Margin-based Parallel Corpus Mining with Multilingual
+Sentence Embeddings"), thesis 2.4.3. `pairs.tsv` has a line `score<TAB>sentence<TAB>sentence` per pair, the
+best first. A sentence that occurs twice in a text is mined once. With --gold, pairs are scored as in the BUCC
+shared task. With --line-by-line, the texts are parallel already: every line gets the margin of its own pair,
+and lines stay in their order.
 
-Of large texts that are not compressed, lines are looked up in their files; with vectors that `embeddings
-encode` has stored, memory is --memory and some bytes per line.
+Lines of large uncompressed texts are looked up in their files. With vectors that `embeddings encode` has
+stored, memory is --memory and some bytes per line.
 """
 
 from dataclasses import asdict, dataclass

@@ -19,7 +19,7 @@ PLACEMENT = "placement of normalization"  # the axis of Table 8.2
 
 
 def layer_norm(system: System) -> str:
-    """PreNorm, PostNorm-simple (E.3), PreNorm w/o Enc-Last (E.1), …"""
+    """PreNorm, PostNorm-simple, PreNorm w/o Enc-Last (thesis E.1, E.3), …"""
     from fairseq_ext.axes import model
 
     return model.layer_norm(system.settings) or UNKNOWN

@@ -1,11 +1,10 @@
 """Tables, plots and one HTML file from result files alone.
 
-Takes any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
-stand for all result files in them; those with the same system name and other seeds become one system with
-mean and standard deviation. Writes report.html (self-contained), report.md, tables/*.csv and plots/* (PNG,
-SVG and PDF), and removes tables and plots that an earlier report wrote there and this one does not (files.txt
-lists them).
-Tables follow Table 8.2 and Tables E.3-E.8 of the thesis. The same files give the same bytes.
+Give any mixture of result files (scores.json, sentence-retrieval.json, comparisons, …) and of folders, which
+stand for all result files in them. Systems of one name with several seeds become one system with mean and
+standard deviation. The command writes report.html (self-contained), report.md, tables/*.csv and plots/* (PNG,
+SVG and PDF). It removes tables and plots of an earlier report that are in no new one (files.txt lists them).
+Tables follow Table 8.2 and Tables E.3 to E.8 of the thesis. The same files give the same bytes.
 """
 
 import re

@@ -77,15 +77,16 @@ class Launch:
             own.append(OPTIONS[self.precision])
         if on_device:
             prefix += ["python", "-m", "fairseq_ext", "on-device", *on_device, "--"]
-        return [*prefix, *self._with_share(words), *own]
+        return [*prefix, *self._with_defaults(words, folder), *own]
 
-    def _with_share(self, words: Sequence[str]) -> list[str]:
-        """The words, and how many batches of an update each process has; later options override it."""
+    def _with_defaults(self, words: Sequence[str], folder: Path) -> list[str]:
+        """The words, where curves go, and the batches of a process in an update; later options override."""
         batches = _batches(words)
-        if batches is None:
-            return list(words)
+        own = ["--tensorboard-logdir", str(folder / "tensorboard")]
+        if batches is not None:
+            own += ["--update-freq", str(-(-batches // self.world))]
         place = words.index("--save-dir") + 2
-        return [*words[:place], "--update-freq", str(-(-batches // self.world)), *words[place:]]
+        return [*words[:place], *own, *words[place:]]
 
     def idle(self, words: Sequence[str]) -> str | None:
         """A sentence if some processes have no work because the batches cannot be divided among them."""

@@ -1,13 +1,12 @@
 """Make instructions of bitext: translate it, judge and use its word alignments, complete it (thesis 6.2).
 
---text is a folder of raw text, the output of `data_prep clean` or one's own, of which the train and valid
-sets are taken; `llm tune` needs both. Instructions with words (align, hint, revise) also need --words, the
-same text as `data_prep tokenize` has it, and --alignments, the output of `data_prep align --no-one-to-one`,
-as the pairs of the thesis join several words. Every sentence pair gives one instruction of each task per
-direction; one without aligned words gives none of those tasks, nor of align and revise one in which nothing
-can be made wrong.
+--text is a folder of raw text, such as the output of `data_prep clean`, with train and valid sets; `llm tune`
+needs both. Instructions with words (align, hint, revise) also need --words, the same text by `data_prep
+tokenize`, and --alignments, the output of `data_prep align --no-one-to-one`, because the pairs of the thesis
+join several words. Every sentence pair gives one instruction of each task and direction. A pair without
+aligned words gives none with words. A pair in which nothing can be made wrong gives no align and revise.
 
-Writes OUTPUT/SPLIT.TASK.A-B.jsonl, a line per instruction ("direction", "input", "output"), and
+The command writes OUTPUT/SPLIT.TASK.A-B.jsonl, a line per instruction ("direction", "input", "output"), and
 OUTPUT/instructions.json, the counts. Memory does not grow with the text.
 """
 

@@ -1,16 +1,15 @@
 """States of every layer of a language model: of sentences for `eval probe cosine` (thesis 6.4.5, Figure 6.3),
 or of its answers for `eval probe llr`.
 
-A sentence is read as it is, without a prompt; it becomes the mean of the states of its tokens, in every
-layer. DATA/text has parallel sets, SPLIT.A-B.LANG; of lines that are empty on either side neither is read, so
-that sides stay parallel. OUTPUT is a folder as of `eval probe states`, with one
-state per sentence and layer: L0 is the embeddings, L1 … the layers, the last one behind the final norm,
-"output" in figures. Of two such folders, `eval probe cosine BEFORE AFTER` shows the change.
+The model reads a sentence without a prompt. In every layer, the mean of the states of its tokens is stored.
+DATA/text has parallel sets, SPLIT.A-B.LANG; lines that are empty on a side are skipped on both. OUTPUT is a
+folder as of `eval probe states`, with one state per sentence and layer: L0 is the embeddings, L1 … the
+layers, the last one behind the final norm ("output" in figures). `eval probe cosine BEFORE AFTER` compares
+two such folders.
 
-With --asked the model is asked for a translation by a prompt, as in `llm translate`. The folder has the
-states of a decoder: those of the prompt's last token, which predicts the first of the answer, and of the
-answer's tokens. `eval probe llr --questions target` then tells in which layer the target language can be
-read.
+With --asked, the prompt of `llm translate` asks the model for a translation. The folder has the states of a
+decoder: those of the prompt's last token, which predicts the first of the answer, and of the answer's tokens.
+`eval probe llr --questions target` then tells in which layer the target language can be read.
 """
 
 import time

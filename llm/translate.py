@@ -1,14 +1,14 @@
 """Translate a test set in all directions with a language model that is asked by a prompt (thesis 6.3.1).
 
 DATA/text has the raw test sets, SPLIT.A-B.LANG, as a folder of `data_prep binarize` does. --tuned adds what
-`llm tune` has taught the model. Writes OUTPUT/SRC-TGT.txt, one line per line, and OUTPUT/translate.json,
-which `eval score`, `eval compare` and `eval report` take as those of translation models. A killed run
-continues.
+`llm tune` has taught the model. The command writes OUTPUT/SRC-TGT.txt, one line per line, and
+OUTPUT/translate.json. `eval score`, `eval compare` and `eval report` read these like translations of other
+models. A killed run continues.
 
-Prompts are those of Table D.2; with `--pivot en` directions that were not taught are translated into English
-and from there (D.4). The thesis does not say how it searched; here it is greedily, or with --beam. A prompt
-ends where the answer begins, of which the first line is taken. `--prompt FILE` asks in other words, `--chat`
-by the model's own chat template, `--shots N` with examples of the validation set.
+Prompts are those of Table D.2. `--prompt FILE` asks in other words, `--chat` by the model's own chat
+template, `--shots N` with examples of the validation set. The first line behind the prompt is the answer.
+`--pivot en` translates directions that were not taught through English (thesis D.4). The search is greedy, or
+with --beam; the thesis does not say.
 """
 
 import time

@@ -120,7 +120,7 @@ SYMMETRIZATIONS = {
 
 
 def one_to_one(links: list[Link]) -> list[Link]:
-    """Only the links whose two words have no other link (5.1.1)."""
+    """Only the links whose two words have no other link (thesis 5.1.1)."""
     count_a: dict[int, int] = {}
     count_b: dict[int, int] = {}
     for a, b in links:  # collections.Counter is slower on so few

@@ -1,17 +1,16 @@
 """Align the words of every bitext, and store the aligned subwords beside the binarized data (thesis 5.1.1).
 
-`--input` is a folder of words, the output of `tokenize`; `--subword` and `--data` are the outputs of
+`--input` is a folder of words, the output of `tokenize`. `--subword` and `--data` are the outputs of
 `subword` and `binarize`. Words and subwords must spell the same text, but need not come from one
-tokenization: with sentencepiece on raw text, let `tokenize` make words of the same text in another folder.
+tokenization: for sentencepiece on raw text, `tokenize` the same text into another folder.
 
-The aligner of a pair is trained on its training lines (on its valid and test lines if it has none), with
-`--out-of-domain` text of the same pair joined in for training only (5.2.1), or on a sample of all these.
-Then every file is aligned shard by shard with the same parameters, so memory grows with the sample and not
-with the corpus.
+The aligner of a pair learns from its training lines, or from its valid and test lines if it has none.
+`--out-of-domain` text of the same pair joins for training only (thesis 5.2.1); a sample limits the sum. The
+aligner then aligns every file in shards, so memory grows with the sample and not with the corpus.
 
-The paper: fast_align's 1-to-1 links, or pairs from a word2word lexicon combined to phrases. Writes
-OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and .md (counts as in Table
-5.1), and DATA/SPLIT.A-B.NAME.alignment (subwords).
+The paper has fast_align's 1-to-1 links, or pairs from a word2word lexicon that are combined to phrases. The
+step writes OUTPUT/SPLIT.A-B.align (words; `i-j` and `i:k-j:l`), OUTPUT/alignments.json and .md (counts as in
+Table 5.1), and DATA/SPLIT.A-B.NAME.alignment (subwords).
 """
 
 from command_line.workers import make_workers

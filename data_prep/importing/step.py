@@ -1,15 +1,14 @@
 """Lay out text in other formats and under other names as SPLIT.SRC-TGT.LANG files.
 
-Formats: TSV, CSV, JSONL, Parquet, TMX, XLIFF, SGM and XML of WMT, and plain files, one per language; also
-.gz, .xz and .zst. Names of OPUS, NTREX, Flores, WMT and of this project say split and languages, and what
-they say is printed; --split, --langs and --columns say it otherwise. Text whose name has no split is training
-text.
+Formats are TSV, CSV, JSONL, Parquet, TMX, XLIFF, SGM and XML of WMT, and plain files, one per language; also
+.gz, .xz and .zst. Names of OPUS, NTREX, Flores, WMT and this project say split and languages. The step prints
+what it reads from them; --split, --langs and --columns override it. Text without a split in its name is
+training text.
 
---valid and --test cut so many lines out of training text, by hashes of its documents, where they are known,
-or sentences: the same on every machine. Training text loses every line of which a side is in one of these
-sets. --zero-shot makes evaluation sets of pairs that have none, of the lines that two sets share in English
-(--centric), and prefers lines that most bitexts have where sets are cut: test.de-fr from test.de-en and
-test.en-fr.
+--valid and --test cut so many lines out of training text. Hashes of documents, where these are known, or of
+sentences choose them, so every machine chooses the same. Training text loses every line with a side in one of
+these sets. --zero-shot makes evaluation sets of pairs that have none (test.de-fr), from the English lines
+(--centric) that two sets share (test.de-en, test.en-fr). The cut then prefers lines that most bitexts have.
 """
 
 import sys

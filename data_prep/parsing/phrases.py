@@ -2,7 +2,7 @@
 
 Writes `SPLIT.….LANG.phrases` for every `SPLIT.….LANG` of tokenized text: a binary tree of phrases over the
 words (PMASS), and the head-final order of the words (HFSS). Masks are drawn from it anew in every epoch. For
-any language whose heads precede their dependents (4.3.3). Parsers:
+any language whose heads precede their dependents (thesis 4.3.3). Parsers:
 
   spacy     any pipeline with a dependency parser, `--model en_core_web_sm` or a path
   stanza    its constituency parser; `--model` is the folder of its models, which must be there

@@ -12,7 +12,7 @@ COMMANDS = {
         "eval.probes.similarity",
         "SVCCA and linear CKA of parallel sentences per layer (thesis E.1)",
     ),
-    "retrieval": ("eval.probes.retrieval", "sentence and word retrieval P@1 in the encoder (5.3.2 to 5.3.4)"),
+    "retrieval": ("eval.probes.retrieval", "sentence and word retrieval P@1 in the encoder (thesis 5.3)"),
     "correlate": ("eval.probes.correlate", "change in BLEU against change in retrieval P@1 (thesis 5.3.3)"),
     "cosine": ("eval.probes.cosine", "cosine of parallel sentences per layer, and changes (thesis 6.4.5)"),
     "off-target": ("eval.probes.off_target", "intended against identified languages, and the worst lines"),

@@ -32,7 +32,7 @@ def batches_of(sizes: np.ndarray, most: int) -> list[slice]:
 
 
 def word_retrieval(pair: ParallelPair, layer: str, spans: AlignedSpans, batches: list[slice]) -> dict:
-    """How often the nearest word of the other language is an aligned one (C.2, C.3).
+    """How often the nearest word of the other language is an aligned one (thesis C.2, C.3).
 
     Args:
         layer: name in the store.

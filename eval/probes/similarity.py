@@ -5,7 +5,7 @@ in one encoder layer. The scores say how far the two languages share a subspace,
 (Raghu et al., 2017) as in the thesis, linear CKA (Kornblith et al., 2019) as a relative that costs no
 decomposition.
 
-Caveat (E.1): SVCCA does not rank systems by their zero-shot quality. PreNorm without its final encoder
+Caveat (thesis E.1): SVCCA does not rank systems by their zero-shot quality. PreNorm without its final encoder
 normalization has an extremely high score on top of the encoder and yet translates much worse than PostNorm.
 Compare layers of one system with it; to compare systems, use `probe llr`.
 """

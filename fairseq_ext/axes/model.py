@@ -14,7 +14,7 @@ from fairseq_ext.modules import residual_block
 
 
 def _placement_label(record: Record) -> str:
-    """PreNorm, PreNorm w/o Enc-Last (E.1), …"""
+    """PreNorm, PreNorm w/o Enc-Last (thesis E.1), …"""
     return _placement_name(record) + _final_norm_label(record)
 
 
@@ -34,7 +34,7 @@ def _affine_label(record: Record) -> str:
 
 
 def layer_norm(record: Record) -> str:
-    """PreNorm, PostNorm-simple (E.3), PreNorm w/o Enc-Last (E.1), …; empty if it is not known."""
+    """PreNorm, PostNorm-simple, PreNorm w/o Enc-Last (thesis E.1, E.3), …; empty if it is not known."""
     return _placement_name(record) + _affine_label(record) + _final_norm_label(record)
 
 

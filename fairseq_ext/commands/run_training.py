@@ -2,11 +2,11 @@
 
 A training is finished if FOLDER/training.json says so, with the same options, the same binarized data and a
 best checkpoint that is still there. It is resumed if it was stopped. Anything else is an error that says what
-differs. The output of the command is in FOLDER/train.log; its reports and errors are shown, too. The file
-FOLDER/cpu_seconds.txt has a line for each start, but not if Slurm runs the command on other machines.
+differs. The output of the command is in FOLDER/train.log; its reports and errors are shown in short. With
+--launcher, curves for TensorBoard are in FOLDER/tensorboard. The file FOLDER/cpu_seconds.txt has a line for
+each start, but not if Slurm runs the command on other machines.
 """
 
-import re
 import resource
 import subprocess
 import sys
@@ -20,11 +20,10 @@ from command_line.errors import InputError
 from command_line.option_classes import force_switch, option, positional
 from fairseq_ext.commands.on_device import note_given
 from fairseq_ext.launching import WORD, Launch
-from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget
+from fairseq_ext.shown_progress import ShownProgress
+from fairseq_ext.training_record import LOG, TrainingRecord, finish, forget, parse_options
 
-LONGEST_LINE = 150  # characters of a line of the log that are shown
 _POLLING = 0.1  # seconds
-_REPORT = re.compile(r".*\| INFO \| (?:train_inner|valid) \| (.*)|.*?(error: .*)")
 _TRAINER = "fairseq-train"
 
 
@@ -54,7 +53,8 @@ class TrainingRun:
 def main(run: TrainingRun) -> None:
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
-    record = TrainingRecord(run.output, run.data, run.words[run.words.index(_TRAINER) + 1 :])
+    words = run.words[run.words.index(_TRAINER) + 1 :]
+    record = TrainingRecord(run.output, run.data, words)
     if run.force:
         forget(run.output)
     if not record.begin():
@@ -66,14 +66,14 @@ def main(run: TrainingRun) -> None:
         _say(f"== {run.output}: {idle}")
     log = run.output / LOG
     _say(f"== {run.output}: training, log in {LOG}")
-    status = _run(run.command, log)
+    status = _run(run.command, log, ShownProgress(parse_options(words)))
     if status:
         _show_end(log)
         raise InputError(f"{run.output}: training failed with status {status}, see {log}")
     finish(run.output)
 
 
-def _run(command: list[str], log: Path) -> int:
+def _run(command: list[str], log: Path, progress: ShownProgress) -> int:
     """The exit status of a command whose output is added to a log, and shown in short."""
     # It writes to the file itself and inherits the recipe's lock: it outlives a kill of this process.
     with open(log, "ab") as output:
@@ -81,8 +81,8 @@ def _run(command: list[str], log: Path) -> int:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, close_fds=False)
     try:
         for line in _new_lines(log, start, process):
-            if report := _REPORT.match(line):
-                _say(f"{log.parent.name}: {report[1] or report[2]}"[:LONGEST_LINE])
+            if shown := progress.line(line):
+                _say(f"{log.parent.name}: {shown}")
         return process.wait()
     except KeyboardInterrupt:
         process.terminate()

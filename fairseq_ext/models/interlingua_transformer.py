@@ -66,7 +66,7 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
     def forward(
         self, src_tokens, src_lengths, prev_output_tokens, return_all_hiddens=True, **decoder_options
     ):
-        """As fairseq's, with the length of the centric side given to the encoder (7.2.1, teacher forcing)."""
+        """As fairseq's; the encoder is given the centric side's length (thesis 7.2.1, teacher forcing)."""
         encoder_out = self.encoder(
             src_tokens,
             src_lengths,

@@ -40,7 +40,7 @@ class MnmtTransformerConfig(TransformerConfig):
     norm_placement: ChoiceEnum(list(PLACEMENTS)) = option(
         "layer norm: "
         + ", ".join(f"{name} = {placement.formula}" for name, placement in PLACEMENTS.items())
-        + " (8.1, E.2)",
+        + " (thesis 8.1, E.2)",
         "post",
     )
     no_norm_affine: bool = option(

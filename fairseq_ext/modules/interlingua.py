@@ -19,7 +19,7 @@ class InterlinguaLayer(Layer):
     """Self-attention over the queries, encoder-interlingua attention, feed-forward network (Figure 7.2).
 
     The first layer has a feed-forward network in place of self-attention, because untrained queries have no
-    similarities yet (7.2.1, footnote 2), without the residual connection around it (7.3.3).
+    similarities yet (thesis 7.2.1, footnote 2), without the residual connection around it (thesis 7.3.3).
 
     Args:
         cfg: a `MnmtTransformerConfig`.

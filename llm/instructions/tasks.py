@@ -1,4 +1,4 @@
-"""The instructions of the thesis: what is asked of a sentence pair, and the answer (6.2).
+"""The instructions of thesis 6.2: what is asked of a sentence pair, and the answer.
 
 Typographic signs of the thesis are plain ones here. The period behind the sentences of its patterns is taken
 for that of a sentence; none is added. Nor is the comma behind the first half of a sentence.
@@ -13,7 +13,7 @@ import regex
 from llm.instructions.prompts import DEFAULT, PROMPTS
 from llm.instructions.sentence_pair import SentencePair
 
-MOST_HINTS = 5  # S of 6.2.3 (6.3.2)
+MOST_HINTS = 5  # S of thesis 6.2.3, 6.3.2
 
 
 class Instruction(NamedTuple):
@@ -45,7 +45,7 @@ class Task(NamedTuple):
 
 
 def translation(pair: SentencePair, chance: random.Random) -> Instruction:
-    """MTInstruct (6.2.1)."""
+    """MTInstruct (thesis 6.2.1)."""
     prompt = PROMPTS[DEFAULT].format(
         source=pair.source.language, target=pair.target.language, text=pair.source.text
     )
@@ -53,7 +53,7 @@ def translation(pair: SentencePair, chance: random.Random) -> Instruction:
 
 
 def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """AlignInstruct (6.2.2): one aligned pair, with even odds true, or one side of it swapped for another.
+    """AlignInstruct (thesis 6.2.2): an aligned pair, with even odds true, or with one side swapped.
 
     None where no pair can be made wrong, so that the answer does not follow from the sentence.
     """
@@ -74,7 +74,7 @@ def alignment(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 
 def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """HintInstruct (6.2.3): a translation with at most five different aligned pairs as hints."""
+    """HintInstruct (thesis 6.2.3): a translation with at most five different aligned pairs as hints."""
     pairs = list(dict.fromkeys(pair.phrases))
     if not pairs:
         return None
@@ -90,7 +90,7 @@ def hint(pair: SentencePair, chance: random.Random) -> Instruction | None:
 
 
 def revision(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """ReviseInstruct (6.2.3): a translation in which another phrase stands in the place of an aligned one.
+    """ReviseInstruct (thesis 6.2.3): a translation in which another phrase replaces an aligned one.
 
     If there are phrases of other sentences, it is one of these, so that only the source tells. A phrase of
     the same sentence would be there twice.
@@ -116,12 +116,12 @@ COMPLETE = "Given the context, complete the following sentence:"
 
 
 def whole_sentence(pair: SentencePair, chance: random.Random) -> Instruction:
-    """MonoInstruct-full (6.2.4, 6.4.3): all of a sentence."""
+    """MonoInstruct-full (thesis 6.2.4, 6.4.3): all of a sentence."""
     return Instruction(COMPLETE, pair.target.text)
 
 
 def half_sentence(pair: SentencePair, chance: random.Random) -> Instruction | None:
-    """MonoInstruct-half (6.2.4, 6.4.3): the second half of a sentence, given the first one.
+    """MonoInstruct-half (thesis 6.2.4, 6.4.3): the second half of a sentence, given the first one.
 
     Halves are of words as spaces separate them; of characters in a single word, and in languages without
     spaces between words, where a space between clauses may be anywhere.

@@ -1,4 +1,4 @@
-"""Word pairs that instructions assert, quote and corrupt, found in links of a statistical aligner (6.2.2).
+"""Word pairs that instructions assert, quote and corrupt, from links of a statistical aligner (thesis 6.2.2).
 
 The pairs of the thesis join several words of one language with several of the other. Here they are the
 smallest phrases that links leave whole: words that links join, directly or through each other, next to each

@@ -274,13 +274,15 @@ note_overruled() {
 
 # Call `"$@" SYSTEM SEED` for every system and seed, or for those that --finished-only leaves.
 for_each_model() { # COMMAND...
-  local lines line
+  local lines line number=0
   mapfile -t lines < <(list_models)
   for line in "${lines[@]}"; do
+    PLACE="$((++number)) of ${#lines[@]}"
     [[ $FINISHED_ONLY != yes || -n ${FINISHED[$line]:-} ]] || continue
     # shellcheck disable=SC2086  # names and numbers
     "$@" $line
   done
+  PLACE=''
 }
 
 # The same, --jobs at a time: what the command sets is lost where it is a job.
@@ -294,16 +296,20 @@ start_named() { start_job "$(model_name "${@:2}")" "$@"; } # COMMAND SYSTEM SEED
 # Call `COMMAND SYSTEM SEED`, --jobs at a time, for every model once, whatever number of systems uses it; all systems of a seed
 # before the next seed.
 train_systems() { # COMMAND
-  local system seed model trained=()
+  local system seed model number=0 models=()
   [[ $DRY_RUN == yes ]] || need_data
   for seed in "${SEED_LIST[@]}"; do
     for system in "${SYSTEM_IDS[@]}"; do
-      model=${TRAINED_AS[$system]}
-      ! is_among "$model/$seed" "${trained[@]}" || continue
-      trained+=("$model/$seed")
-      start_job '' "$1" "$model" "$seed"
+      model="${TRAINED_AS[$system]} $seed"
+      is_among "$model" "${models[@]}" || models+=("$model")
     done
   done
+  for model in "${models[@]}"; do
+    PLACE="$((++number)) of ${#models[@]}"
+    # shellcheck disable=SC2086  # a name and a number
+    start_job '' "$1" $model
+  done
+  PLACE=''
   finish_jobs trainings
   compare_points
 }

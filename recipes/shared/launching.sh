@@ -11,6 +11,7 @@ FORCE=no
 FORCED=()      # --force, for commands that train, and that store what a training reads
 DEVICE=()      # --cpu, for commands that run a model
 GPUS_OF_JOB=() # those of each job that runs at a time
+PLACE=''       # of a training among those of a stage, '3 of 24'
 
 # Run a command, or print it for a dry run. With slurm, every step of ours is an srun. Nodes of a cluster often have no network:
 # what downloads stays where the recipe runs.
@@ -39,6 +40,7 @@ train() { # fairseq-train DATA --save-dir FOLDER OPTION...
   mkdir -p "$4"
   exec 9>> "$4/lock" # held by fairseq-train, too, should this script be killed before it
   lock "$4" trained
+  [[ -z $PLACE ]] || note "$4: $PLACE"
   attended "${command[@]}" || exit 2
   exec 9>&-
 }

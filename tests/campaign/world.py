@@ -37,6 +37,7 @@ WORDS = {
     "eval translate": "--checkpoint {w}/model.pt --data {w}/data --output {o} --cpu --beam 1",
     "eval score": "{w}/out --data {w}/data --workers 1 --force",
     "eval adequacy": "{w}/out --data {w}/data --model {w}/model.pt --model-data {w}/data --output {o}",
+    "eval bleurt": "{w}/out --model {w}/bleurt --cpu --output {o}",
     "eval human-sheet": "{w}/out {w}/other --direction de-en --output {o}",
     "eval human-scores": "{w}/sheet/ratings.csv --key {w}/sheet/key.csv --output {o}",
     "eval examples": "{w}/out {w}/other --direction de-en --output {o}",
@@ -146,6 +147,7 @@ def make_world(world: Path) -> None:
     _write_retrieved(world)
     _write_fine_tuned(world)
     _write_monolingual(world)
+    _write_bleurt(world)
     (world / "train.log").write_text(LOG)
     _run("eval human-sheet {w}/out {w}/other --direction de-en --lines 1 --output {w}/sheet", world)
     (world / "sheet/ratings.csv").write_text("item,adequacy,fluency\n1,4,5\n2,3,3\n")
@@ -309,3 +311,9 @@ def _write_language_model(world: Path) -> None:
     _run("llm instruct " + WORDS["llm instruct"].replace("{o}", "{w}/instructions"), world)
     lines = (world / "raw/train.de-en.de").read_text(encoding="utf-8").splitlines()
     write_bloom(world / "language-model", lines, vocabulary=300, width=8, layers=1)
+
+
+def _write_bleurt(world: Path) -> None:
+    from tests.eval.probes.bleurt_folder import write_bleurt
+
+    write_bleurt(world / "bleurt")

@@ -785,6 +785,13 @@ def test_a_finished_training_is_skipped(models):
     assert (models / "system1-seed1/calls").read_text() == "started\n"
 
 
+def test_a_training_has_a_place_among_those_of_its_stage(models):
+    result = run_training(models, "--systems", "1,2")
+    assert result.returncode == 0, result.stderr
+    for number in (1, 2):
+        assert f"== {models}/system{number}-seed1: {number} of 2\n" in result.stderr
+
+
 @pytest.mark.parametrize("last", ["terminate called", "2026-01-01 | ERROR | error: no memory"])
 def test_a_failed_training_is_an_error_and_runs_again(models, last):
     """What ended it is shown once, whether it is an error of ours or not."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_ext.commands.run_training import _REPORT
+from fairseq_ext.training_record import parse_options
 from tests import hanging
 from tests.our_commands import run_command
 
@@ -102,23 +102,20 @@ def test_the_precision_of_the_first_start_stays(words, tmp_path, capsys):
     assert run_command(words()) == 0
 
 
+def test_a_launcher_writes_curves_beside_the_log_unless_told_otherwise(words, tmp_path):
+    own = ("--launcher", "cpu", "--precision", "float32")
+    assert run_command(words(own=own)) == 0
+    assert run_command(words("--tensorboard-logdir", "curves", own=(*own, "--force"))) == 0
+    first, second = (
+        parse_options(line.split()) for line in (tmp_path / "model/calls").read_text().splitlines()
+    )
+    assert first["--tensorboard-logdir"] == str(tmp_path / "model/tensorboard")
+    assert second["--tensorboard-logdir"] == "curves"
+
+
 def test_a_command_that_does_not_train_is_refused(words, capsys):
     assert run_command([*words()[:-5], "echo"]) == 2
     assert "after --: expected a command with the word fairseq-train" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("2026 | INFO | train_inner | epoch 1: loss=2", "epoch 1: loss=2"),
-        ("2026 | INFO | valid | valid on 'valid'", "valid on 'valid'"),
-        ("2026 | ERROR | error: no memory", "error: no memory"),
-        ("2026 | INFO | fairseq.trainer | begin", None),
-    ],
-)
-def test_what_is_shown_of_a_log(line, shown):
-    report = _REPORT.match(line)
-    assert (report and (report[1] or report[2])) == shown
 
 
 @pytest.mark.slow
