@@ -15,6 +15,7 @@ import pytest
 from tests.documented_commands import PAGES, ROOT, Command, commands_of_block, inline, shown
 from tests.made_once import made_once
 from tests.our_commands import parse_command
+from tests.recipes.commands import recipe
 from tests.stories import materials
 from tests.stories.pages import STORIES
 from tests.stories.story import lay_out
@@ -183,8 +184,9 @@ def test_a_recipe_command_is_understood(command, tmp_path):
         own += f" --output {tmp_path}"
     if "--seeds" not in own and "quickstart" not in own:
         own += " --seeds 1"
-    words = ["bash", *shlex.split(f"{own} --dry-run {dashes} {of_training}")]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    _, name, _, options = re.split(r"[/ ]", own, maxsplit=3)
+    words = shlex.split(f"{options} --dry-run {dashes} {of_training}")
+    done = recipe(name, *words, cwd=ROOT)
     if "--finished-only" in words:  # of trainings that are not there
         assert done.returncode == 2
         assert f"{tmp_path}/models: no such folder" in done.stderr

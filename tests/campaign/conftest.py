@@ -10,6 +10,7 @@ from collections import namedtuple
 import pytest
 
 from tests.campaign.world import make_world
+from tests.eval.figures import draw_nothing
 from tests.made_once import made_once
 from tests.our_commands import run_command
 
@@ -28,6 +29,7 @@ def run(capsys, monkeypatch):
     """Run a command; at most one line of error, which is never a traceback."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     monkeypatch.setattr(os, "execvp", lambda program, words: None)
+    draw_nothing(monkeypatch)
 
     def call(words) -> Refusal:
         capsys.readouterr()

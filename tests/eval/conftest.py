@@ -3,12 +3,12 @@
 import json
 from collections import namedtuple
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import pytest
 
 import eval.__main__ as commands
 from command_line.dispatch import run
+from tests.eval.figures import draw_nothing
 from tests.eval.scored import read_scores
 
 TEXTS = {
@@ -77,20 +77,8 @@ def draws():
 
 @pytest.fixture(autouse=True)
 def undrawn_figures(request, monkeypatch):
-    """Figures have no ink, and their files are empty: matplotlib takes most of the time of a report."""
     if "draws" not in request.fixturenames:
-        monkeypatch.setattr("eval.reporting.plots._canvas", canvas)
-        monkeypatch.setattr("eval.reporting.plots._legend", lambda *parts: None)
-        monkeypatch.setattr(
-            "eval.reporting.plots.image_files", lambda figure: {"png": b"", "svg": b"", "pdf": b""}
-        )
-
-
-def canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared: bool = True):
-    panels = [MagicMock() for _ in range(rows * columns)]
-    for panel in panels:
-        panel.get_legend_handles_labels.return_value = ([], [])
-    return MagicMock(), panels
+        draw_nothing(monkeypatch)
 
 
 @pytest.fixture

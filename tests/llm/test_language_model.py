@@ -25,7 +25,7 @@ def tokenizer(folder):
 def test_spelled_symbols_are_text_in_every_reader(folder, tokenizer):
     search = Search(beam=1, max_input=99, max_output=8, batch_sentences=4)
     question, answer = split_tokens(tokenizer, SPELLED, SPELLED)
-    prompt = Answers(load_model(folder, "float32"), tokenizer, search)._tokens(SPELLED)
+    prompt = Answers(load_model(folder, "float32"), tokenizer, search).tokens(SPELLED)
     (line,) = tokens_of(tokenizer, [SPELLED], "part")
     for tokens, text in ((question, SPELLED), (answer, f" {SPELLED}"), (prompt, SPELLED), (line, SPELLED)):
         assert not set(tokens) & set(tokenizer.all_special_ids)

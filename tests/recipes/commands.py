@@ -77,13 +77,16 @@ def dry_run(name: str, *options: str, **keywords) -> list[list[str]]:
 
 
 def parse_training(words: list[str]) -> Namespace:
-    """fairseq's own view of a training command of a recipe."""
+    """fairseq's own view of a training command of a recipe, without its folder of curves."""
     from fairseq import options, utils
 
     utils.import_user_module(type("Args", (), {"user_dir": str(ROOT / "fairseq_ext")}))
     parser = options.get_training_parser(default_task="multilingual_nmt")
     start = next(i for i, word in enumerate(words) if is_training(word))
-    return options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+    args = options.parse_args_and_arch(parser, input_args=words[start + 1 :])
+    assert args.tensorboard_logdir == f"{args.save_dir}/tensorboard"
+    args.tensorboard_logdir = None  # as little a difference between systems as its name is
+    return args
 
 
 def is_training(word: str) -> bool:

@@ -73,6 +73,13 @@ def test_options_of_a_system_may_hold_blanks(tmp_path):
         assert words[option + 1 : option + 3] == ["re lu", "--layernorm-embedding"], system
 
 
+def test_a_dry_run_is_the_same_in_processes_of_its_own():
+    options = ("--config", "iwslt", "--dry-run", "--launcher", "gpu", "--gpus", "4", "--output", "out")
+    called, started = (recipe("zero_shot", *options, **given) for given in ({}, {"env": dict(os.environ)}))
+    assert (called.stdout, called.returncode) == (started.stdout, started.returncode)
+    assert sorted(called.stderr.splitlines()) == sorted(started.stderr.splitlines())
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_help_names_every_option(name):
     result = recipe(name, "--help")

@@ -73,7 +73,8 @@ def test_seeds_make_one_curve_and_the_numbers_behind_it(store, probe, tmp_path, 
     assert len(shown) == 3 * 2 * 3  # runs, pairs, layers
     assert {(row["system"], row["seed"]) for row in shown} == {("A", "1"), ("A", "2"), ("B", "1")}
     assert {row["layer"] for row in shown} == {"L0", "L1", "output"}
-    assert (tmp_path / "out/similarity_cka_layers_toy.png").read_bytes().startswith(b"\x89PNG")
+    for ending, start in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
+        assert (tmp_path / f"out/similarity_cka_layers_toy.{ending}").read_bytes().startswith(start)
 
 
 @pytest.mark.parametrize(("measure", "function"), [("svcca", svcca), ("cka", linear_cka)])

@@ -114,5 +114,6 @@ def test_a_dry_run_has_trainings_as_they_are_started(say):
     torchrun = (
         "env OMP_NUM_THREADS=3 torchrun --standalone --nproc_per_node 2 --no-python fairseq-train nowhere"
     )
-    assert second.startswith(f"{torchrun} --save-dir models/a-seed1 --update-freq 2 --task multilingual_nmt")
+    own = "--tensorboard-logdir models/a-seed1/tensorboard --update-freq 2"
+    assert second.startswith(f"{torchrun} --save-dir models/a-seed1 {own} --task multilingual_nmt")
     assert second.endswith("--batches-per-update 3 --distributed-world-size 2 --autocast-bf16")
