@@ -383,7 +383,7 @@ def test_all_seeds_are_in_the_figures():
         for language in pair.split("-")
     ]
     assert not {language for language in trained if size_of(language, sizes, "languages") is None}
-    assert report[report.index("--output") - 1] == "out/language-size/data-size.json"
+    assert "out/language-size/data-size.json" in report
 
 
 def test_without_an_encoder_the_small_configuration_trains_its_own():

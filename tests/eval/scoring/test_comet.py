@@ -119,7 +119,7 @@ def test_another_model_in_the_same_folder_is_another_model(
     result = command("score", outs[0], *options)
     assert result.status == 0 and "skipped" not in result.err
     result = command("compare", *outs, "--metric", "comet")
-    assert result.status == 2 and f"COMET by '{folder}' (" in result.err
+    assert result.status == 2 and f"COMET's model is {folder} (" in result.err
     assert command("score", outs[1], "--workers", "1").err.count("complete, skipped") == 1
 
 

@@ -227,7 +227,7 @@ def test_another_identifier(translated, texts, command, scores_of, tmp_path):
     entry = scores_of(outs[0])["directions"]["en-de"]
     assert (entry["off_target"], entry["identified_languages"]) == (0.25, {"deu_Latn": 3, "eng_Latn": 1})
     result = command("report", *outs, "--output", tmp_path / "report")
-    assert result.status == 2 and "scores.json: languages were identified by" in result.err
+    assert result.status == 2 and "scores.json: the identifier of languages is" in result.err
     assert command("report", outs[0], "--output", tmp_path / "report").status == 0
     report = (tmp_path / "report/report.html").read_text(encoding="utf-8")
     assert "en 25.0%" in report and "eng_Latn" not in report
