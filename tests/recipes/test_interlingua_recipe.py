@@ -24,8 +24,8 @@ from tests.recipes.commands import (
 
 CONFIGS = configurations("interlingua")
 TRAINED = [
-    "mnmt", "fixed-universal", "fixed-specific", "variable", "regression", "ordinal", "source-length", "jitter",
-    "repaired", "variable-per-token", "mnmt+w2w", "variable+w2w", "t-enc", "t-enc+w2w",
+    "mnmt", "fixed-universal", "fixed-specific", "variable", "regression", "ordinal", "source-length",
+    "jitter", "repaired", "variable-per-token", "mnmt+w2w", "variable+w2w", "t-enc", "t-enc+w2w",
 ]  # fmt: skip
 PRETRAINED = [
     f"{system}@{pretraining}"
