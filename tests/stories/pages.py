@@ -97,6 +97,14 @@ def for_jass_enss(folder: Path) -> None:
     materials.write_pipeline(folder / "en_core_web_sm")
 
 
+def for_evaluation(folder: Path) -> None:
+    from tests.eval.probes.bleurt_folder import write_bleurt
+
+    (folder / "OUT").symlink_to("outputs/quickstart/translations")
+    (folder / "models").mkdir()
+    write_bleurt(folder / "models/BLEURT-20")
+
+
 STORIES = {
     "first_steps": Story((("docs/first_steps.md", ""),), ("example/report/report.html",)),
     "own_text": Story(
@@ -153,7 +161,7 @@ STORIES = {
     "evaluation": Story(
         (("docs/evaluation.md", "bash recipes/quickstart"), ("docs/evaluation.md", "(?!bash)")),
         ("report/report.html", "outputs/quickstart/without-tag/system2-seed1/scores.json"),
-        lambda folder: (folder / "OUT").symlink_to("outputs/quickstart/translations"),
+        for_evaluation,
         before=((".* human-scores", "ratings.sh"),),
         small=(("^bash recipes/quickstart/run.sh --jobs 1$", rf"\g<0> {' '.join(MINIATURE)}"),),
     ),
