@@ -35,6 +35,7 @@ def for_zero_shot(folder: Path) -> None:
     materials.write_pairs(folder / "news", "de", "en", train=20)
     for language in ("de", "en"):
         (folder / f"news/train.de-en.{language}").rename(folder / f"news.{language}")
+    materials.write_iwslt14(folder)
 
 
 def for_own_text(folder: Path) -> None:
