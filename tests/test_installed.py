@@ -172,6 +172,7 @@ def test_a_task_on_a_cluster_knows_one_package_only(site, tmp_path):
     assert done.stdout == b"True\n", done.stderr
 
 
+@pytest.mark.slow
 def test_fairseq_takes_the_user_dir_beside_a_foreign_eval(site, beside_others):
     user_dir = mnmt(site, "user-dir", cwd=beside_others).stdout.strip()
     assert user_dir == str(site / "multilingual_nmt/fairseq_ext")

@@ -65,6 +65,7 @@ next(BufferedIterator(3, Batches()))
 """
 
 
+@pytest.mark.slow
 def test_a_process_ends_well_while_a_reader_is_at_work():
     done = subprocess.run([sys.executable, "-c", AT_WORK], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")

@@ -157,6 +157,7 @@ def test_data_that_training_refuses(data, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_language_that_interactive_refuses(data, trained, tmp_path):
     folder = shutil.copytree(data, tmp_path / "data")
     shutil.copyfile(folder / "dict.en.txt", folder / "dict.it.txt")
@@ -164,6 +165,7 @@ def test_a_language_that_interactive_refuses(data, trained, tmp_path):
     refused(run_script("fairseq_cli.interactive", *arguments, stdin="bal mod\n"), UNKNOWN)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_validate_refuses(data, trained, tmp_path):
     path = tmp_path / "cut.pt"
     path.write_bytes((trained / "checkpoint_best.pt").read_bytes()[:5000])

@@ -174,6 +174,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_stopped_with_the_recipe_are_also_the_processes_that_fairseq_starts(tmp_path):
     """It starts them as here; what a script starts in its background ignores SIGINT, and so would they."""
     (tmp_path / "spawning.py").write_text(SPAWNING)

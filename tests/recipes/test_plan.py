@@ -12,6 +12,7 @@ def plan(folder, name: str, *options: str):
     return result
 
 
+@pytest.mark.slow
 def test_every_system_once_and_its_seeds_counted(tmp_path):
     result = plan(
         tmp_path,

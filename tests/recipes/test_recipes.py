@@ -885,6 +885,7 @@ def test_a_training_without_a_readable_best_checkpoint_has_not_come_to_its_end(m
     assert "checkpoint_best.pt: is not a whole checkpoint" in result.stderr
 
 
+@pytest.mark.slow
 def test_several_trainings_at_a_time_and_a_failure_of_all(models):
     assert run_training(models, "--systems", "1,2,3", "--jobs", "2").returncode == 0
     assert [is_finished(path) for path in models.iterdir()] == [True] * 3

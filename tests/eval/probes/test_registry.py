@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from eval.probes import COMMANDS
 from eval.reporting.shown import NO_SETTINGS, declared_sections
 from eval.reporting.views import VIEWS
@@ -50,6 +52,7 @@ shows = [{ view = "table", name = "census", measure = "people", columns = "direc
 """
 
 
+@pytest.mark.slow
 def test_a_probe_is_one_file_a_line_and_an_entry(tmp_path):
     """In a copy of `eval`: the probe is listed, runs, and is shown in a report."""
     shutil.copytree(ROOT / "eval", tmp_path / "eval", ignore=shutil.ignore_patterns("__pycache__"))

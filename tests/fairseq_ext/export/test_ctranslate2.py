@@ -111,6 +111,7 @@ def test_avx512_where_it_costs_no_clock(tmp_path, monkeypatch, flags, before, af
     assert environment.get("CT2_FORCE_CPU_ISA") == after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forced", ["GENERIC", None])
 def test_the_library_takes_the_choice_of_instructions(data, tmp_path, forced):
     """It is read late enough: asking for precisions does not settle it."""
