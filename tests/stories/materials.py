@@ -227,3 +227,5 @@ def write_iwslt14(folder: Path) -> None:
     (folder / "checkpoints/iwslt14").mkdir(parents=True)
     (data / "model.pt").rename(folder / "checkpoints/iwslt14/checkpoint_best.pt")
     (data / "codes").rename(folder / "code")
+    for language in ("de", "en"):
+        shutil.copy(data / f"text/test.de-en.{language}", data / f"text/valid.de-en.{language}")
