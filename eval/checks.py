@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from command_line.errors import InputError
-from eval.systems import Run, System
+from eval.systems import TOKENIZER, Run, System
 
 ALLOWED = "give them other --dataset names, or show them together all the same by --allow-unlike"
 LENGTH = ("max_update", "max_epoch", "total_num_update")  # of a schedule
@@ -100,6 +100,8 @@ def check_test_sets(runs: Iterable[Run]) -> None:
             first, expected = firsts.setdefault((run.dataset, direction), (run, facts))
             for name, value in facts.items():
                 remedy = f"expected one test set of {run.dataset}, others under another --dataset"
+                if name == TOKENIZER:
+                    remedy = "score both with the same --tokenize"
                 check_equal(f"direction {direction}: {name}", first, run, expected[name], value, remedy)
 
 
@@ -144,7 +146,13 @@ def check_identifier(runs: Iterable[Run]) -> None:
     first, *others = list(runs) or [None]
     for run in others:
         names = (one.value("scoring", "identifier") for one in (first, run))
-        check_equal("the identifier of languages", first, run, *names, "score both by one --identifier")
+        check_equal(
+            "the identifier of languages",
+            first,
+            run,
+            *names,
+            "score both by one --identifier, or give them apart",
+        )
 
 
 def check_comet(runs: Iterable[Run]) -> None:
@@ -154,12 +162,9 @@ def check_comet(runs: Iterable[Run]) -> None:
         models = [one.value("scoring", "comet_model") for one in (first, run)]
         sha256s = [one.value("scoring", "comet", "sha256") for one in (first, run)]
         if None not in sha256s:
-            is_same = sha256s[0] == sha256s[1]
-            models = (
-                [models[0]] * 2
-                if is_same
-                else [f"{m} ({s[:12]})" for m, s in zip(models, sha256s, strict=True)]
-            )
+            if sha256s[0] == sha256s[1]:
+                continue
+            models = [f"{model} ({sha256[:12]})" for model, sha256 in zip(models, sha256s, strict=True)]
         check_equal(
             "COMET's model", first, run, *models, "score both by one --comet-model, or give them apart"
         )

@@ -12,7 +12,7 @@ from command_line.records import check
 from data_prep.bleu import tokenizer_of
 from eval.record_schemas import TranslationRecord
 from eval.result_files import read_result, split_direction
-from eval.systems import SEARCH_OPTIONS, Run
+from eval.systems import SEARCH_OPTIONS, TOKENIZER, Run
 
 TRANSLATION, SCORES = "translate.json", "scores.json"
 COUNTS = {"identified_languages": "identified", "identified_reference_languages": "identified_reference"}
@@ -110,7 +110,7 @@ class Scores(Translation):
         return {
             direction: {
                 "reference_sha256": entry["reference_sha256"],
-                "BLEU's tokenizer": tokenizer_of(entry["bleu_signature"]),
+                TOKENIZER: tokenizer_of(entry["bleu_signature"]),
             }
             for direction, entry in self.directions.items()
         }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 UNKNOWN = "–"  # in place of a number or a label that is not known
+TOKENIZER = "BLEU's tokenizer"  # what the scores of a direction are of, besides the references
 SEARCH_OPTIONS = {  # with defaults
     "beam": 5,
     "lenpen": 1.0,

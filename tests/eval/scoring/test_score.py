@@ -169,6 +169,7 @@ def test_scores_of_different_tokenizers_share_no_table_and_no_mean(translated, c
             result = command(*arguments)
             assert result.status == 2 and result.err.count("\n") == 1
             assert "BLEU's tokenizer is char, but 13a" in result.err
+            assert result.err.rstrip().endswith("; score both with the same --tokenize")
 
 
 @pytest.mark.parametrize("name", ["flores200", "flores101"])
