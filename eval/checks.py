@@ -25,7 +25,9 @@ def check_equal(what: str, first: Run, run: Run, expected, found, remedy: str = 
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
         key = next(key for key in {**expected, **found} if expected.get(key) != found.get(key))
         what, expected, found = f"{what}.{key}", expected.get(key), found.get(key)
-    here, there = ("missing" if value is None else value for value in (found, expected))
+    here, there = ("missing" if value is None else str(value) for value in (found, expected))
+    if here == there or "" in (here, there):
+        here, there = repr(found), repr(expected)
     end = f"; {remedy}" if remedy else ""
     raise InputError(f"{run.path}: {what} is {here}, but {there} in {first.path}{end}")
 

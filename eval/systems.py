@@ -125,7 +125,8 @@ class Run:
         facts = {name: self.record.get(name) for name in (*MEASURED_ALIKE, *MEASURED_WITH)}
         facts |= {name: self.file[name] for name in FILE_MEASURED_WITH if name in self.file}
         encoder = self.file.get("encoder") or {}
-        return facts | {f"encoder.{name}": encoder.get(name) for name in ENCODED_WITH if encoder}
+        values = {f"encoder.{name}": encoder.get(name) for name in ENCODED_WITH if encoder}
+        return facts | {name: "none" if value is None else value for name, value in values.items()}
 
     @property
     def test_sets(self) -> dict[str, dict]:

@@ -8,7 +8,6 @@ mean of all pairs).
 import re
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 from command_line.measurements import read_rows
 from eval.derived.retrieved import BY_NUMBER, COSINE, Retrieved
@@ -82,10 +81,11 @@ def columns(results: ResultSet) -> dict[str, Reached]:
 
 
 @lru_cache(maxsize=1)
-def published(reference: Path | None) -> Measurements:
-    """What a file of rows has besides whole tables: results by cosine, F1 of mining, and sizes of encoders,
-    whose dataset is "encoder".
+def published(results: ResultSet) -> Measurements:
+    """What the file of published rows has besides whole tables: results by cosine, F1 of mining, and sizes of
+    encoders, whose dataset is "encoder".
     """
+    reference = results.reference
     systems: dict[tuple[str, str], System] = {}
     rows = []
     for row in read_rows(reference) if reference else ():

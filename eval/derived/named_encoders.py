@@ -6,6 +6,7 @@ fewer numbers of a vector (thesis, Tables 3.4, A.1, A.4 and Figure 3.1). What st
 """
 
 import re
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -45,8 +46,7 @@ def _dual_pivot(results: ResultSet, pattern: re.Pattern, of_one_pair: str) -> Me
     """
     tables = []
     for retrieved in Retrieved.of(results):
-        matches = [(pattern.fullmatch(system.name), system) for system in retrieved.systems]
-        places = {match.groups(): system for match, system in matches if match}
+        places = {match.groups(): system for match, system in _matching(pattern, retrieved.systems)}
         if not places:
             continue
         places |= _of_one_pair(retrieved.systems, of_one_pair, _trained_on(next(iter(places.values()))))
@@ -77,7 +77,7 @@ def losses_of_distillation(results: ResultSet) -> Measurements:
     """Students by losses on every benchmark, beside what is published of these students; nothing where all
     have the same losses.
     """
-    tables, theirs = [], published(results.reference).by_dataset()
+    tables, theirs = [], published(results).by_dataset()
     of_pairs = mined(results)
     mining = means_of_bucc(of_pairs)
     retrieval = joined(by_cosine(one) for one in Retrieved.of(results))
@@ -99,10 +99,15 @@ def losses_of_distillation(results: ResultSet) -> Measurements:
 
 
 def _students(measured: Measurements) -> Cells:
-    matches = [(_STUDENT.fullmatch(system.name), system) for system in measured.systems]
     return [
-        (system, {"system": match["student"], "group": match["losses"]}) for match, system in matches if match
+        (system, {"system": match["student"], "group": match["losses"]})
+        for match, system in _matching(_STUDENT, measured.systems)
     ]
+
+
+def _matching(pattern: re.Pattern, systems: Sequence[System]) -> list[tuple[re.Match, System]]:
+    """The systems whose whole name is as a pattern says."""
+    return [(match, system) for system in systems if (match := pattern.fullmatch(system.name))]
 
 
 def numbers_of_a_vector(results: ResultSet) -> Measurements:
@@ -114,15 +119,11 @@ def numbers_of_a_vector(results: ResultSet) -> Measurements:
 
 def _widths(retrieved: Retrieved) -> Measurements:
     measured = by_cosine(retrieved)
-    matches = [(_REDUCED.fullmatch(system.name), system) for system in measured.systems]
-    layers = as_cells(
-        measured,
-        [
-            (system, {"system": "a layer for each", "part": match["width"]})
-            for match, system in matches
-            if match
-        ],
-    )
+    cells = [
+        (system, {"system": "a layer for each", "part": match["width"]})
+        for match, system in _matching(_REDUCED, measured.systems)
+    ]
+    layers = as_cells(measured, cells)
     rows = retrieved.measured.rows
     rows = rows[rows.measure == SMALLER]
     rows = rows.assign(part=rows.part.str.extract(_CUT, expand=False), measure=REACHED).dropna(subset="part")

@@ -205,6 +205,8 @@ def _layers(retrieved: Retrieved) -> Measurements:
         if len(of_encoder.keys() - {AVERAGE}) >= FEWEST
         for layer in sorted(of_encoder, key=lambda one: (one == AVERAGE, one.isdecimal() and int(one)))
     ]
+    if not cells:
+        return joined([])
     every_group = (None, *retrieved.groups)
     rows = pd.concat(
         retrieved.rows(group, retrieved.side).assign(group=group or "all") for group in every_group

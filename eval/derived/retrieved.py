@@ -105,9 +105,9 @@ class Retrieved:
         rows = self.rows(group, self.side)
         return rows[rows.part == self.similarity]
 
-    def means(self, by: Sequence[str] = (), measure: str = BY_NUMBER) -> Means:
+    def means(self, by: Sequence[str]) -> Means:
         """(encoder, values of `by`) -> percent; "part" is the similarity."""
-        return self.measured.means(measure, by, scale=100)
+        return self.measured.means(BY_NUMBER, by, scale=100)
 
     def shown(self, group: str | None = None) -> Means:
         """Encoder -> percent, of what is shown."""

@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from command_line.measurements import Measured
 from eval.reporting.exhibits import Section, with_names_of_their_own
 from eval.reporting.sections import published
 from eval.result_set import ResultSet
@@ -38,18 +37,6 @@ def sections_of(results: ResultSet) -> list[Section]:
     return with_names_of_their_own(section for section in sections if section.exhibits)
 
 
-def section_of(kind: str, measured: Measured) -> Section:
-    """What the report shows of what a probe has measured.
-
-    Args:
-        kind: of the probe, the name of its result file.
-    """
-    from eval.measurements import Measurements
-
-    (entry,) = [entry for entry in declared_sections() if entry["kind"] == kind]
-    return _shown(entry, Measurements.derived(measured))
-
-
 def _section(entry: dict, results: ResultSet) -> Section:
     if "function" in entry:
         return _named(entry["function"])(results)
@@ -58,7 +45,7 @@ def _section(entry: dict, results: ResultSet) -> Section:
     return _shown(entry, measured_by(results, entry["kind"], entry.get("unlike", False)), results)
 
 
-def _shown(entry: dict, measured, results: ResultSet | None = None) -> Section:
+def _shown(entry: dict, measured, results: ResultSet) -> Section:
     """A section of rows (`Measurements`)."""
     from eval.measurements import Measurements
     from eval.reporting.views import VIEWS

@@ -21,6 +21,7 @@ from command_line.option_classes import Alternatives, option, positional, switch
 from command_line.outputs import remove_leftovers, write_json
 from command_line.provenance import checksums, command_typed
 from embeddings.averages import FROM, TO
+from eval.checks import group_runs
 from eval.labels import compared_measure, side_label
 from eval.result_files import FORMAT, read_result, result_file
 from eval.scored import SCORES
@@ -195,7 +196,7 @@ def comparisons_of(files: list[Path], options: ComparisonOptions) -> tuple[list[
             raise InputError(f"--metric {name}: {files[0]} has none; expected {', '.join(of.measures)}")
     if options.pairs.measures and not of.of_one_unit:
         raise InputError(f"--measures: expected results of retrieval, {files[0]} has scores")
-    pairs = options.pairs.pairs_of(of.systems([run for file in files for run in of.load(file)]), of)
+    pairs = options.pairs.pairs_of(group_runs(run for file in files for run in of.load(file)), of)
     if options.metric and all(pair.measures for pair in pairs):
         raise InputError("--metric: every pair has measures of its own; leave it out")
     return compare(of, pairs, measures, options.settings)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from eval.scoring.system_pairs import Pair
-from eval.systems import Run, System
+from eval.systems import Run
 
 Groups = dict[str, list[str]]  # name -> directions
 
@@ -20,7 +20,6 @@ class Compared:
         kind: of the files.
         measures: the first one is compared where none is asked for.
         load: the runs of a file.
-        systems: of runs.
         groups: for "overall" and "directions", the name and the directions of every test of a pair.
         statistics: of a run, by a measure: direction -> lines x columns, for `FORMULAS`.
         check: refuses pairs that were not measured alike by a measure.
@@ -32,7 +31,6 @@ class Compared:
     kind: str
     measures: tuple[str, ...]
     load: Callable[[Path], list[Run]]
-    systems: Callable[[list[Run]], list[System]]
     groups: Callable[[Pair], dict[str, Groups]]
     statistics: Callable[[Run, str], dict[str, np.ndarray]]
     check: Callable[[Sequence[Pair], str], None]

@@ -17,7 +17,7 @@ from command_line.measurements import read_arrays
 from embeddings.averages import in_direction, pair_of, pivot_of
 from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
-from eval.checks import check_equal, group_runs
+from eval.checks import check_equal
 from eval.result_files import read_result
 from eval.scoring.compared import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
@@ -120,7 +120,6 @@ RETRIEVAL = Compared(
     kind=KIND,
     measures=MEASURES,
     load=load,
-    systems=group_runs,
     groups=groups_to_test,
     statistics=statistics,
     check=check_measure,

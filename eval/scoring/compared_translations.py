@@ -5,7 +5,7 @@ from functools import lru_cache
 from statistics import mean
 
 from command_line.records import field
-from eval.checks import check_comet, check_equal, group_runs
+from eval.checks import check_comet, check_equal
 from eval.labels import GROUPS, MEASURES, groups_of
 from eval.scored import Scores
 from eval.scoring.compared import Compared, common_directions, named_once
@@ -71,7 +71,6 @@ TRANSLATIONS = Compared(
     kind="scores",
     measures=("bleu", "chrf", "comet"),
     load=lambda path: [Scores.load(path)],
-    systems=group_runs,
     groups=groups_to_test,
     statistics=load_statistics,
     check=check_measure,

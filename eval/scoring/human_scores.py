@@ -31,7 +31,7 @@ class HumanScores:
 
 
 def main(job: HumanScores) -> None:
-    systems = [row["system"] for row in _rows(job.key, KEY)]
+    systems = [row["system"] for row in _rows(job.key, KEY).values()]
     scores = {quality: np.full((len(job.ratings), len(systems)), np.nan) for quality in QUALITIES}
     for rater, path in enumerate(job.ratings):
         for quality, values in read_ratings(path, len(systems)).items():
@@ -58,7 +58,7 @@ def read_ratings(path: Path, items: int) -> dict[str, list[float]]:
     """
     scores = {quality: [np.nan] * items for quality in QUALITIES}
     seen = set()
-    for number, row in enumerate(_rows(path, ("item", *QUALITIES)), 2):
+    for number, row in _rows(path, ("item", *QUALITIES)).items():
         item = int(row["item"]) if row["item"].isdecimal() else 0
         if not 1 <= item <= items or item in seen:
             raise InputError(f"{at(path, number)}: item {row['item']!r}; expected 1 to {items}, each once")
@@ -84,8 +84,8 @@ def alpha(scores: np.ndarray) -> str:
     return f"{krippendorff.alpha(reliability_data=scores, level_of_measurement='ordinal'):.3f}"
 
 
-def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """The rows of a CSV file with these columns.
+def _rows(path: Path, columns: tuple[str, ...]) -> dict[int, dict[str, str]]:
+    """Line -> the row of a CSV file with these columns. Empty lines are none.
 
     Raises:
         InputError: the file is missing or not UTF-8, or has other columns, or a line has; names the line.
@@ -93,11 +93,13 @@ def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     rows = csv.reader(read_lines(path))
     if (head := tuple(next(rows, ()))) != columns:
         raise InputError(f"{at(path, 1)}: found {','.join(head)!r}, expected {','.join(columns)}")
-    named = []
+    named = {}
     for number, row in enumerate(rows, 2):
+        if not row:
+            continue
         if len(row) != len(columns):
             raise InputError(f"{at(path, number)}: {len(row)} fields, expected {','.join(columns)}")
-        named.append(dict(zip(columns, row, strict=True)))
+        named[number] = dict(zip(columns, row, strict=True))
     return named
 
 

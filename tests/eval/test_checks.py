@@ -78,6 +78,7 @@ def encoded(number: int, **encoder) -> Run:
         (encoded(2, model="b/A"), "2.json and 1.json: are of two encoders in folders called A; give them"),
         (encoded(2, model="b/B", weights={"w": "1"}), "2.json and 1.json: both are of one encoder, 'A'"),
         (encoded(2, model="b/B", pooling="cls"), "2.json: encoder.pooling is cls, but mean in 1.json"),
+        (encoded(2, model="b/B", layer=8), "2.json: encoder.layer is 8, but none in 1.json"),
         (replace(encoded(2, model="b/B"), file=encoded(2, model="b/B").file | {"neighbours": 5}),
          "2.json: neighbours is 5, but 4 in 1.json"),
     ],

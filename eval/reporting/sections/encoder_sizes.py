@@ -48,13 +48,13 @@ def section(results: ResultSet) -> Section:
     reached = columns(results)
     caption = "Encoders by size: what they reach on every benchmark."
     tables = [table("encoder_sizes", caption, encoders, sizes, reached, _speeds(results), digits=1)]
-    theirs = published(results.reference).by_dataset()
+    theirs = published(results).by_dataset()
     known = {title: of for title in reached if (of := theirs.get(title.partition(",")[0]))}
     if known:
         caption = "Published encoders, named as our systems: of all languages of each benchmark."
-        names = [system.name for system in theirs["encoder"].systems]
+        of_known = sizes_in(theirs["encoder"]) if "encoder" in theirs else {}
         of_theirs = {title: reached_in(of) for title, of in known.items()}
-        of_known = sizes_in(theirs["encoder"])
+        names = dict.fromkeys([*of_known, *(name for of in of_theirs.values() for name in of)])
         tables.append(table("encoder_sizes_published", caption, names, of_known, of_theirs, {}, digits=0))
     return Section("Encoders by size", [*tables, *_plots(retrieved, sizes)], NOTES)
 

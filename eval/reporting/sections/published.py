@@ -1,7 +1,5 @@
 """Numbers of a publication, in its own tables: rows of `--reference` whose `group` is a table of it."""
 
-from statistics import mean, stdev
-
 from command_line.measurements import read_rows
 from eval.labels import MEASURES, Measure
 from eval.reporting.exhibits import Section, Table, slug, table_of_means
@@ -34,10 +32,7 @@ def _table(name: str, rows: list[dict]) -> Table:
         value = row["value"] * _measure(row["measure"]).scale
         numbers.setdefault((place, row["system"]), []).append(value)
     places, systems = (list(dict.fromkeys(key[side] for key in numbers)) for side in (0, 1))
-    means = {
-        key: MeanStd(mean(values), stdev(values) if len(values) > 1 else None)
-        for key, values in numbers.items()
-    }
+    means = {key: MeanStd.of(values) for key, values in numbers.items()}
     caption = f"{name} of the paper{': ' if shared else ''}{_text(rows[0], shared)}."
     if len(places) > len(systems):
         titles, lines = systems, [([place], [means.get((place, one)) for one in systems]) for place in places]

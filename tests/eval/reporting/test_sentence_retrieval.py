@@ -428,9 +428,19 @@ def test_without_a_published_benchmark_there_is_no_table_of_it(write, report):
     assert "## Encoders by size" in text and "LASER" not in text
 
 
+def test_published_results_without_sizes_are_a_table(write, report, tmp_path):
+    head = REFERENCE.read_text(encoding="utf-8").splitlines()[0].split(",")
+    row = {"run": "0", "dataset": "Tatoeba", "system": "LaBSE", "measure": "p_at_1", "value": "0.9"}
+    lines = [",".join(head), ",".join(row.get(column, "") for column in head)]
+    (tmp_path / "reference.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    encoders = of_one_pair(write, {"a": 0.5}, rows=sizes(3, 128), dataset="Tatoeba")
+    text, _ = report(*encoders, reference=tmp_path / "reference.csv")
+    assert "| Encoder | Tatoeba |\n|---|---|\n| LaBSE | 90.0 |" in text
+
+
 def test_published_numbers_agree_with_their_means_and_shapes():
     """A digit that was copied wrongly is not the mean of its row, nor the size of its architecture."""
-    known = published(REFERENCE).by_dataset()
+    known = published(ResultSet({}, reference=REFERENCE)).by_dataset()
     reached = {dataset: reached_in(measured) for dataset, measured in known.items()}
     sizes_of = sizes_in(known["encoder"])
     assert len(sizes_of) == 4 + 13 + 7 + 3 * 7

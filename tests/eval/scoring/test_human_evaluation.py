@@ -53,6 +53,7 @@ def test_means_by_system_and_agreement(sheet, command, tmp_path):
     assert table == ["system,adequacy,fluency", "A,3.00,3.00", "B,5.00,3.00"]
     assert "alpha of fluency: -" in result.out  # all scores are the same
     same = rate(sheet, "same.csv", {"A": 2, "B": 5})
+    same.write_text(same.read_text() + "\n")  # as editors may end it
     result = command("human-scores", first, same, "--key", sheet / "key.csv", "--output", tmp_path / "out")
     assert "alpha of adequacy: 1.000" in result.out
 
