@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from command_line import options
@@ -14,6 +14,7 @@ from command_line.templates import check_template
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import VALID
+from data_prep.model_folders.chat_template import Chat
 from llm.instructions.prompts import DEFAULT, PROMPTS
 
 FIELDS = ("source", "target", "text")
@@ -64,6 +65,17 @@ class PromptOptions:
         """What tables call it: "default", "1", "mine, chat, 5-shot"."""
         parts = [self.file.stem if self.file else self.prompt]
         return ", ".join([*parts, *["chat"] * self.chat, *[f"{self.shots}-shot"] * bool(self.shots)])
+
+    def prompter(self, text: Path, names: Mapping[str, str], tokenizer, weights: Path) -> "Prompter":
+        """What asks.
+
+        Args:
+            text: folder with the validation sets of which examples are drawn.
+            names: of languages.
+            weights: folder of the model.
+        """
+        chat = Chat(tokenizer, weights) if self.chat else None
+        return Prompter(self.template, names, partial(self.examples, text), chat)
 
     def files(self, text: Path) -> list[Path]:
         """What prompts are made of, beside the sentences: a file, and the validation sets in a folder."""

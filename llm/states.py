@@ -15,7 +15,6 @@ decoder: those of the prompt's last token, which predicts the first of the answe
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +30,15 @@ from command_line.progress import progress
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.parallel_sets import source_files
-from data_prep.model_folders.chat_template import Chat
 from eval.probes.parallel_lines import say_skipped, with_words
 from eval.probes.store import KIND, NO_TOKEN, SIDES, store_files, write_index, write_vocabulary
 from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
-from llm.prompting import Prompter, PromptOptions
+from llm.prompting import PromptOptions
 from llm.search import Search
+
+LONGEST_ANSWER = 40  # tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,20 @@ class Extraction:
     max_input: int = option("tokens of a sentence, or of a prompt", 384)
     batch_sentences: int = option("sentences at a time", 16)
     asked: bool = switch("states of the answers to prompts for a translation, in place of means of sentences")
-    max_output: int = option("tokens of an answer, with --asked", 40)
+    max_output: int | None = option(f"tokens of an answer, with --asked (default: {LONGEST_ANSWER})")
     prompts: PromptOptions
     force: bool = force_switch()
 
     def __post_init__(self):
-        if not self.asked and self.prompts != PromptOptions():
-            raise InputError("--prompt, --chat, --shots: without --asked no prompt is read; give it, too")
+        if not self.asked and (self.prompts != PromptOptions() or self.max_output is not None):
+            raise InputError(
+                "--prompt, --chat, --shots, --max-output: without --asked no prompt is read; give it, too"
+            )
+
+    @property
+    def answer_tokens(self) -> int:
+        """The most of an answer; 0 without --asked."""
+        return (self.max_output or LONGEST_ANSWER) if self.asked else 0
 
     @property
     def side(self) -> str:
@@ -122,15 +129,15 @@ def extract(job: Extraction, texts: dict[str, dict[Direction, Path]], stamp: Sta
         texts: split -> direction -> file.
     """
     started = time.monotonic()
-    read = job.max_input + (job.max_output - 1 if job.asked else 0)
-    limits = f"--max-input {job.max_input}" + (f", --max-output {job.max_output}" if job.asked else "")
+    read = job.max_input + max(0, job.answer_tokens - 1)
+    limits = f"--max-input {job.max_input}" + (f", --max-output {job.answer_tokens}" if job.asked else "")
     check_positions(job.model.weights, read, limits)
     model, tokenizer = job.model.load()
+    answers = answers_of(job, model, tokenizer) if job.asked else None
+    parts = [part for split in texts for part in parts_of(job, tokenizer, answers, split, texts[split])]
     stamp.begin()
     for path in store_files(job.output):  # of an earlier extraction
         path.unlink()
-    answers = answers_of(job, model, tokenizer) if job.asked else None
-    parts = [part for split in texts for part in parts_of(job, tokenizer, answers, split, texts[split])]
     total, cut = sum(len(part.tokens) for part in parts), sum(part.cut for part in parts)
     loss = " and lost their ends" if job.asked else ", and the mean is of their beginnings"
     warn_of_cut(cut, total, "prompts" if job.asked else "sentences", job.max_input, loss)
@@ -148,7 +155,7 @@ def answers_of(job: Extraction, model, tokenizer):
     """The `llm.generation.Answers` of a greedy search."""
     from llm.generation import Answers
 
-    search = Search(1, job.max_input, job.max_output, job.batch_sentences)
+    search = Search(1, job.max_input, job.answer_tokens, job.batch_sentences)
     return Answers(model, tokenizer, search, job.prompts.chat)
 
 
@@ -166,10 +173,7 @@ def parts_of(job: Extraction, tokenizer, answers, split: str, texts: dict[Direct
     if answers:
         languages = {language for direction in texts for language in direction}
         names = language_names(sorted(languages)) | job.model.languages()
-        chat = Chat(tokenizer, job.model.weights) if job.prompts.chat else None
-        prompter = Prompter(
-            job.prompts.template, names, partial(job.prompts.examples, job.data / "text"), chat
-        )
+        prompter = job.prompts.prompter(job.data / "text", names, tokenizer, job.model.weights)
     for direction, kept in sentences.items():
         part = Part(split, direction, [], skipped[direction], 0, job.side)
         if prompter:

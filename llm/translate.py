@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from command_line import options
@@ -29,13 +29,12 @@ from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
-from data_prep.model_folders.chat_template import Chat
 from eval.scored import TRANSLATION
 from eval.translation.evaluated_model import SETS
 from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
-from llm.prompting import Prompter, PromptOptions
+from llm.prompting import PromptOptions
 from llm.search import Search
 
 ALL, SUPERVISED, _ = SETS
@@ -169,9 +168,7 @@ class Asking:
         if job.pivot:
             languages.add(job.pivot)
         names = language_names(sorted(languages)) | job.model.languages()
-        chat = Chat(answers.tokenizer, job.model.weights) if job.asked.chat else None
-        examples = partial(job.asked.examples, job.text)
-        self.prompter = Prompter(job.asked.template, names, examples, chat)
+        self.prompter = job.asked.prompter(job.text, names, answers.tokenizer, job.model.weights)
         self.asked: Counter = Counter()
         self.cut: Counter = Counter()
 

@@ -9,7 +9,7 @@ The decoder is given the hypotheses of a folder of `eval translate`. Lines are o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -35,13 +35,14 @@ ALL, ON_TARGET, OFF_TARGET = "all", "on target", "off target"  # parts of the li
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class Options:
     """Options of the probe."""
 
     out: Path = positional("folder written by `python -m eval translate`", metavar="OUT")
     checkpoint: Path = option("the model that wrote it, as given to `eval translate`", required=True)
     data: Path | None = option("the folder with its sets, as given to `eval translate`")
     identifier: Path | None = option(IDENTIFIER, metavar="FILE")
+    reading: ReadingOptions
     max_lines: int | None = option("only the first lines of every direction (default: all)")
     max_tokens: int = option("tokens per batch, padding included", 1024)
     cpu: bool = switch("do not use a GPU", compare=False)
@@ -49,8 +50,7 @@ class Options(ReadingOptions):
 
     @property
     def model(self) -> EvaluatedModel | RawTextModel:
-        reading = {declared.name: getattr(self, declared.name) for declared in fields(ReadingOptions)}
-        return model_of(NamedModel(self.checkpoint, self.data), RawTextOptions(**reading))
+        return model_of(NamedModel(self.checkpoint, self.data), RawTextOptions(**vars(self.reading)))
 
 
 def main(options: Options) -> None:
@@ -71,16 +71,21 @@ def main(options: Options) -> None:
         )
     check_identifier(options.identifier, translation.languages)
     inputs = [*inputs, *paths_of([(translation, files)]), *filter(None, [options.identifier])]
-    publish(KIND, options, inputs, lambda: measure(options, translation, files), options.written)
+    publish(KIND, options, inputs, lambda: measure(options, model, translation, files), options.written)
 
 
-def measure(options: Options, translation: Translation, files: Sequence[DirectionFiles]) -> Measured:
+def measure(
+    options: Options,
+    model: EvaluatedModel | RawTextModel,
+    translation: Translation,
+    files: Sequence[DirectionFiles],
+) -> Measured:
     """One run; `part` says which lines of a direction a row is of."""
     from eval.probes.gradient_contributions import contributions_of
     from eval.probes.readers import load_reader
 
     decoding = DecodingOptions(max_tokens=options.max_tokens, cpu=options.cpu)
-    reader = load_reader(options.model, TranslatorOptions(decoding=decoding))
+    reader = load_reader(model, TranslatorOptions(decoding=decoding))
     identifier = identifier_of(options.identifier)
     labels = labels_of_languages(identifier, translation.languages)
     rows, notes = [], set()

@@ -84,10 +84,10 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     started = time.monotonic()
     reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
     layers = choose_layers(reader.hidden.layers, job.layers)
+    work = [each for split, files in sets.items() for each in _lines_of(job, reader, split, files)]
     stamp.begin()
     for path in store_files(output):  # of an earlier extraction
         path.unlink()
-    work = [each for split, files in sets.items() for each in _lines_of(job, reader, split, files)]
     directions = [
         DirectionTokens(
             split,
@@ -130,10 +130,11 @@ def _lines_of(job: FolderExtraction, reader, split: str, files: dict[Direction, 
     kept = with_words(lines, f"{split} set")
     say_skipped({direction: len(lines[direction]) - len(own) for direction, own in kept.items()}, split)
     forced = job.forced == "reference"
+    where = "--input" if job.input else str(job.model.text)
     wanted = job.valid_directions if split == TRAINING_SPLIT else job.directions.directions
     return [
         (split, direction, kept[direction], kept[direction[::-1]] if forced else None)
-        for direction in choose_sets(job.model, reader.translator, files, split, wanted)
+        for direction in choose_sets(job.model, reader.translator, files, split, wanted, where)
     ]
 
 

@@ -63,6 +63,8 @@ def write_store(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for of_set in states.values() for line in of_set]
+    if not lines:
+        raise InputError(f"{folder}: no lines; expected those of a set or more")
     layers = {side: list(getattr(lines[0], side)) for side in SIDES}
     tokens = sorted({token for line in lines for side in SIDES for token in getattr(line, f"{side}_tokens")})
     numbers = {token: number for number, token in enumerate(tokens)}
@@ -105,7 +107,8 @@ def _write_part(
         where, by_layer = f"{path}: line {number}", getattr(line, side)
         if list(by_layer) != layers:
             raise InputError(
-                f"{where} has the layers {', '.join(by_layer)}; expected {', '.join(layers)}, as line 1 has"
+                f"{where} has the layers {', '.join(by_layer)}; expected {', '.join(layers)}, as the first of all"
+                " has"
             )
         expected = len(of_line), width
         for layer, states in by_layer.items():

@@ -167,6 +167,11 @@ class CheckpointReader(Reader):
         loaded, task = self.translator.loaded, self.translator.loaded.task
         self._decoder = build_decoder(loaded, options.decoding, keep_tags=True)
         self.source_dictionary, self.dictionary = task.source_dictionary, task.dictionary
+        self._is_joint = self.dictionary == self.source_dictionary
+        self._symbols = [
+            *self.source_dictionary.symbols,
+            *self.dictionary.symbols[self.dictionary.nspecial :],
+        ]
         self.tags = sorted(task.tags.all_ids())
         self.eos = self.dictionary.eos()
         self.hidden = CheckpointStates(loaded.model, self.dictionary.pad(), model.checkpoint)
@@ -185,14 +190,13 @@ class CheckpointReader(Reader):
         """If the sides have different dictionaries, the target's symbols come behind the source's. Special
         symbols have the same numbers in both.
         """
-        if side == "encoder" or self.dictionary == self.source_dictionary:
+        if side == "encoder" or self._is_joint:
             return ids
         special, behind = self.dictionary.nspecial, len(self.source_dictionary) - self.dictionary.nspecial
         return [number if number < special else number + behind for number in ids]
 
     def names(self, numbers: Sequence[int]) -> list[str]:
-        symbols = [*self.source_dictionary.symbols, *self.dictionary.symbols[self.dictionary.nspecial :]]
-        return [symbols[number] for number in numbers]
+        return [self._symbols[number] for number in numbers]
 
     def _outputs(self, sources: DirectionData) -> list[list[int]]:
         """The best translation of every sentence, without forced tag and `</s>`."""

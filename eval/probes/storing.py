@@ -157,7 +157,7 @@ def _check_room(
 ) -> None:
     """A memory-mapped file on a full disk kills the process: know before."""
     values = sum(
-        sum(map(len, each.rows(side))) * len(layers[side]) * widths[side]
+        sum(len(getattr(tokens, side)) for tokens in each.tokens) * len(layers[side]) * widths[side]
         for each, sides in work
         for side in sides
     )
@@ -187,9 +187,10 @@ def _write(
     for batch in batches([tokens.longest for tokens in each.tokens], max_tokens):
         states = hidden([each.tokens[number] for number in batch])
         for side, writer in writers.items():
-            chosen = states[side][list(layers[side].values())]
+            chosen = list(layers[side].values())
             lengths = [len(getattr(each.tokens[number], side)) for number in batch]
-            joined = torch.cat([chosen[:, i, :length] for i, length in enumerate(lengths)], dim=1)
+            of_sentences = [states[side][chosen, i, :length] for i, length in enumerate(lengths)]
+            joined = torch.cat(of_sentences, dim=1)
             where = f"{each.split} {each.name}"
             writer.write(batch, as_stored(joined, list(layers[side]), np.dtype(dtype), where))
         yield len(batch)

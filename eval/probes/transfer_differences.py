@@ -42,9 +42,10 @@ def difference_of(first: Transfer, second: Transfer) -> Difference | None:
 
 
 def paired(first: Transfer, second: Transfer, language: str) -> np.ndarray | None:
-    """N differences of the examples of a language; None where they were not kept."""
-    scores = [one.zero_shot_examples.get(language) for one in (first, second)]
-    return None if any(one is None for one in scores) else scores[1] - scores[0]
+    """N differences of the examples of a language; None where they were not kept, or are other examples."""
+    scores = [transfer.zero_shot_examples.get(language) for transfer in (first, second)]
+    are_paired = all(values is not None for values in scores) and len(scores[0]) == len(scores[1])
+    return scores[1] - scores[0] if are_paired else None
 
 
 def two_sided(estimate: Difference) -> float:

@@ -68,10 +68,12 @@ def of_scored(results: ResultSet) -> Measured:
     checkpoint. Nothing where result files of this probe are shown.
     """
     measured, seen = Measured(), set()
+    if results.of_kind(KIND):
+        return measured
     for run in (run for system in results.systems for run in system.runs):
-        log = Path(run.value("checkpoint", "path") or "").parent / LOG
+        checkpoint = run.value("checkpoint", "path")
         training = run.dataset, run.system["name"], run.seed
-        if results.of_kind(KIND) or training in seen or not log.is_file():
+        if not checkpoint or training in seen or not (log := Path(checkpoint).parent / LOG).is_file():
             continue
         seen.add(training)
         system = {"name": run.system["name"], "seed": run.seed}

@@ -53,7 +53,9 @@ def translate_raw_sets(
         return
     started = time.monotonic()
     translator = model.translator(options)
-    directions = choose_sets(model, translator, sources, sets.split, sets.directions, sets.pivot)
+    directions = choose_sets(
+        model, translator, sources, sets.split, sets.directions, str(model.text), sets.pivot
+    )
     with step.journal() as journal:
         lines = {path: list(read_lines(path)) for path in {sources[direction] for direction in directions}}
         texts = [lines[sources[direction]] for direction in directions]
@@ -83,6 +85,7 @@ def choose_sets(
     sets: Collection[Direction],
     split: str,
     wanted: str,
+    where: str,
     pivot: str | None = None,
 ) -> list[Direction]:
     """The directions that are asked of a model, in alphabetical order.
@@ -91,6 +94,7 @@ def choose_sets(
         translator: None for a model that reads any language and does not translate.
         sets: directions that have lines.
         wanted: one of SETS, or a list such as "de-fr,fr-de".
+        where: the lines are, for errors.
         pivot: with a pivot language, only zero-shot directions between other languages.
 
     Raises:
@@ -109,7 +113,7 @@ def choose_sets(
         directions = parse_directions(wanted, "--directions")
         for direction in directions:
             if direction not in sets:
-                raise InputError(f"--directions: no {split} set of {format_direction(direction)}")
+                raise InputError(f"{where}: no {split} set of {format_direction(direction)}")
             if translator:
                 translator.check(*direction)
     if pivot:
@@ -122,8 +126,8 @@ def choose_sets(
             translator.check(source, pivot), translator.check(pivot, target)
     if not directions:
         raise InputError(
-            f"{model.checkpoint}: no {split} set for {wanted} directions"
-            f"{f' through {pivot}' if pivot else ''} that it knows; there are"
+            f"{where}: no {split} set for {wanted} directions{f' through {pivot}' if pivot else ''} that"
+            f" {model.checkpoint} knows; there are"
             f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
             " are not zero-shot)"
         )

@@ -1,5 +1,6 @@
 """`llm states`: means over the tokens of sentences in every layer, and the probes that take them."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -127,7 +128,19 @@ def test_in_which_layer_the_target_language_of_answers_can_be_read(states, deepe
 
 def test_prompts_are_not_read_unasked(refusal, deeper, texts, tmp_path):
     given = ("--model", deeper, "--data", texts, "--cpu", "--output", tmp_path / "states")
-    assert "--prompt, --chat, --shots: without --asked" in refusal("states", *given, "--shots", 2)
+    message = "--prompt, --chat, --shots, --max-output: without --asked"
+    for unasked in (("--shots", 2), ("--max-output", 5)):
+        assert message in refusal("states", *given, *unasked)
+
+
+def test_bad_text_removes_no_earlier_states(refusal, states, deeper, texts, tmp_path):
+    states(deeper, "--split", "valid")
+    before = sorted((tmp_path / "states").iterdir())
+    bad = shutil.copytree(texts, tmp_path / "bad")
+    (bad / "text/valid.de-en.de").write_bytes(b"\xe9\n" * 4)
+    given = ("--model", deeper, "--data", bad, "--split", "valid", "--cpu", "--output", tmp_path / "states")
+    assert "valid.de-en.de:1: byte 0xe9" in refusal("states", *given, "--force")
+    assert sorted((tmp_path / "states").iterdir()) == before
 
 
 def test_only_the_first_lines(states, deeper):

@@ -51,7 +51,10 @@ def test_lines_of_several_directions_keep_their_order(tmp_path):
     [
         (lines(target=""), "'de-' is not a direction"),
         (lines(target=None), "a test line in de has no target language"),
-        ([lines()[0], lines(("L0",))[1]], "line 2 has the layers L0; expected L0, L1, as line 1 has"),
+        (
+            [lines()[0], lines(("L0",))[1]],
+            "line 2 has the layers L0; expected L0, L1, as the first of all has",
+        ),
         (
             [lines()[0]._replace(encoder_tokens=["a"])],
             r"layer L0 has states of shape \(4, 3\); expected \(1, 3\)",
