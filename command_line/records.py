@@ -25,7 +25,14 @@ from command_line.errors import InputError, at
 from command_line.options import shown
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_KINDS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+_KINDS = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
 _EXPECTED = {  # by what pydantic calls an error
     "string_type": "a string",
     "int_type": "a whole number",

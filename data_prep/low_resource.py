@@ -11,7 +11,7 @@ belong together.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, takewhile
 from pathlib import Path
 
 import numpy
@@ -202,7 +202,8 @@ def write_shuffled(train: Text, outputs: list[Path], chosen, seed: int) -> None:
     for side, output in enumerate(outputs):
         order = numpy.random.default_rng((seed, side)).permutation(len(rows))
         with open_outputs([output]) as (stream,):
-            stream.writelines(f"{rows[row][side]}\n".encode() for row in order)
+            shown = progress(order, len(order), f"{output.parent.name}/{output.name}", "line")
+            stream.writelines(f"{rows[row][side]}\n".encode() for row in shown)
 
 
 def copy_lines(
@@ -214,7 +215,10 @@ def copy_lines(
         chosen: a boolean for each of the first lines, the only ones that may be copied (default: all lines).
     """
     title = f"{outputs[0].parent.name}/{outputs[0].name}"
-    blocks = ((block, _of_block(chosen, block)) for block in read_blocks(*paths))
+    read = read_blocks(*paths)
+    if chosen is not None:
+        read = takewhile(lambda block: block.first_line <= len(chosen), read)
+    blocks = ((block, _of_block(chosen, block)) for block in read)
     with open_outputs(outputs) as streams:
         parts = workers.map(_copied, blocks)
         for _, sides in progress(parts, None, title, "line", size=lambda part: part[0]):

@@ -4,6 +4,7 @@
 """
 
 import codecs
+import contextlib
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -58,9 +59,11 @@ class BytePairs:
 
         with codecs.open(str(path), encoding="utf-8") as codes:
             try:
-                self._bpe = BPE(io.StringIO(codes.read()), separator=SEPARATOR)
+                with contextlib.redirect_stderr(io.StringIO()) as printed:
+                    self._bpe = BPE(io.StringIO(codes.read()), separator=SEPARATOR)
             except (SystemExit, ValueError) as error:  # subword-nmt exits on a broken file
-                raise InputError(f"{path}: not a file of subword-nmt merges: {error}") from None
+                reason = " ".join(printed.getvalue().split()) or error
+                raise InputError(f"{path}: not a file of subword-nmt merges: {reason}") from None
 
     def segment(self, line: str) -> str:
         if len(self._bpe.cache) > CACHED_WORDS:

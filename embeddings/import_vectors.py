@@ -82,11 +82,14 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
     stamp.begin()
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
     copy = create_vectors(unfinished, lines, vectors.numbers)
-    blocks = progress(
-        vectors.blocks(ROWS), lines, f"import {source.name}", "line", size=lambda one: len(one[1])
-    )
-    for start, block in blocks:
-        copy[start : start + len(block)] = block
+    title = f"import {source.name}, {vectors.width} numbers"
+    blocks = progress(vectors.blocks(ROWS), lines, title, "line", size=lambda block: len(block[1]))
+    try:
+        for start, block in blocks:
+            copy[start : start + len(block)] = block
+    except InputError:
+        unfinished.unlink()
+        raise
     copy.flush()
     record = _describe(job, text, output, vectors) | identity_of_vectors(unfinished)
     os.replace(unfinished, output)

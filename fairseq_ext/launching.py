@@ -16,7 +16,7 @@ from command_line import options
 from command_line.option_classes import option
 from command_line.options import OptionType, is_one_line, require
 from command_line.processes import run_program
-from fairseq_ext.training_record import parse_options
+from fairseq_ext.training_record import CURVES, parse_options
 
 LONGEST_WORD = 4000  # characters; a list of directions is one word
 LAUNCHERS = ("cpu", "gpu", "torchrun", "slurm")
@@ -82,7 +82,7 @@ class Launch:
     def _with_defaults(self, words: Sequence[str], folder: Path) -> list[str]:
         """The words, where curves go, and the batches of a process in an update; later options override."""
         batches = _batches(words)
-        own = ["--tensorboard-logdir", str(folder / "tensorboard")]
+        own = ["--tensorboard-logdir", str(folder / CURVES)]
         if batches is not None:
             own += ["--update-freq", str(-(-batches // self.world))]
         place = words.index("--save-dir") + 2

@@ -20,7 +20,8 @@ class ShownProgress:
     """
 
     def __init__(self, options: Mapping[str, str], clock=time.monotonic):
-        self._ends = [int(float(options.get(name) or 0)) for name in ("--max-update", "--max-epoch")]
+        given = [options.get(name, "") for name in ("--max-update", "--max-epoch")]
+        self._ends = [int(text) if text.isdecimal() else 0 for text in given]
         self._may_stop_early = "--patience" in options
         self._clock = clock
         self._start: tuple[float, float] | None = None  # what was done at the first report, and when

@@ -8,6 +8,7 @@ A training is skipped only if all of that still holds, goes on if it did not com
 in one line otherwise: nothing that took days is removed without being asked for.
 """
 
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -29,6 +30,7 @@ from fairseq_ext.data.noising.tasks import TASKS, parse_mixtures
 
 RECORD = "training.json"
 LOG = "train.log"
+CURVES = "tensorboard"  # a folder
 _ADVICE = "train anew with --force, or give another --output"
 _STARTS = (  # are known by their contents, not their path
     "--pretrained-checkpoint", "--pretrained-dictionary", "--finetune-from-model", "--pretrained-encoder",
@@ -173,6 +175,7 @@ def forget(folder) -> None:
         (folder / name).unlink(missing_ok=True)
     for checkpoint in folder.glob("*.pt"):
         checkpoint.unlink()
+    shutil.rmtree(folder / CURVES, ignore_errors=True)
 
 
 def parse_options(words: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@
     SPLIT.*, text/      evaluation sets, if they were asked for
 
 It is a binarized folder without training data, and can be moved: nothing in it names a place outside, and a
-link that leads out of it is refused. Importing this module imports the standard library only.
+link that leads out of it is refused. Importing this module imports no large library.
 """
 
 from dataclasses import dataclass

@@ -1,14 +1,13 @@
 """The record of how a binarized folder was made: `DATA/preparation.json`.
 
 Training, evaluation and one's own scripts read it to segment raw text as the training data was, and to turn a
-model's output back into raw text. Importing this module imports the standard library only.
+model's output back into raw text. Importing this module imports no large library.
 """
 
 import dataclasses
 import functools
 import os
 from pathlib import Path
-from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -17,7 +16,7 @@ from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
 from command_line.options import shown
 from command_line.outputs import write_json
-from command_line.records import check, read_record
+from command_line.records import check, read_json
 from data_prep.normalization import normalize
 from data_prep.step_folder import SubwordModel
 from data_prep.subword_models import load_subwords
@@ -86,7 +85,7 @@ class Preparation:
             raise InputError(
                 f"{path}: no such file; `python -m data_prep binarize` writes it when it is done"
             )
-        content = read_record(path, Any)
+        content = read_json(path)
         version = content.pop("format", None) if isinstance(content, dict) else None
         if version != FORMAT:
             raise InputError(f"{path}: format {shown(version)}, expected {FORMAT}")

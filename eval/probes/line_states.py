@@ -107,8 +107,8 @@ def _write_part(
         where, by_layer = f"{path}: line {number}", getattr(line, side)
         if list(by_layer) != layers:
             raise InputError(
-                f"{where} has the layers {', '.join(by_layer)}; expected {', '.join(layers)}, as the first of all"
-                " has"
+                f"{where} has the layers {', '.join(by_layer)}; expected {', '.join(layers)}, as the first"
+                " of all has"
             )
         expected = len(of_line), width
         for layer, states in by_layer.items():

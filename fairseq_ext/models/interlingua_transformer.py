@@ -91,14 +91,20 @@ class InterlinguaTransformerModel(MnmtTransformerModel):
         return super().load_state_dict(state_dict, strict, model_cfg, args)
 
     def _check_length(self, state_dict: dict) -> None:
-        name = "encoder.lengths.predictor.linear.bias"  # one number per length
-        ours, theirs = (
-            len(weights[name]) if name in weights else 0 for weights in (self.state_dict(), state_dict)
-        )
-        if ours and theirs and ours != theirs:
+        predictor, queries = "encoder.lengths.predictor.linear.bias", "encoder.interlingua.queries.weight"
+        own = self.state_dict()
+        if not {predictor, queries} <= own.keys() & state_dict.keys():
+            return
+        ours, theirs = (weights[queries].size(1) for weights in (own, state_dict))  # languages x K x C
+        if ours != theirs:
             raise InputError(
                 f"--interlingua-max-length {ours}: the checkpoint's interlingua has at most {theirs} queries;"
                 f" give --interlingua-max-length {theirs}"
+            )
+        if own[predictor].shape != state_dict[predictor].shape:
+            raise InputError(
+                "--length-predictor-regression: the checkpoint predicts lengths in the other way; give the"
+                " option or leave it out, as its training did"
             )
 
     def _shared_with(self, state_dict: dict) -> dict:

@@ -8,7 +8,7 @@ FAILED_JOBS=0
 # Run a command, beside others if --jobs allows. A job that fails does not stop the others; what it sets is lost, and its name stands in
 # front of the lines that it writes.
 start_job() { # NAME COMMAND...
-  local place
+  local place speaker
   if [[ $JOBS == 1 || $DRY_RUN == yes ]]; then
     "${@:2}"
     return
@@ -16,10 +16,13 @@ start_job() { # NAME COMMAND...
   trap stop_jobs INT TERM
   until find_place; do sleep 1; done
   {
+    exec 8>&2 2> >(sed -u "s#^#${1:+$1: }#" >&2)
+    speaker=$!
+    trap 'exec 2>&8; wait "$speaker"' EXIT # what it said comes before our own words
     [[ $LAUNCHER == slurm ]] || export OMP_NUM_THREADS=$THREADS # cores there are other machines'
     [[ ${#GPUS_OF_JOB[@]} == 0 ]] || export CUDA_VISIBLE_DEVICES=${GPUS_OF_JOB[place]}
     "${@:2}"
-  } 2> >(sed -u "s#^#${1:+$1: }#" >&2) &
+  } &
   PLACES[place]=$!
 }
 

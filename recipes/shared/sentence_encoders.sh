@@ -50,15 +50,15 @@ set_test_texts() {
   [[ -z $TATOEBA ]] || TEST_TEXTS+=("$TATOEBA"/tatoeba.*)
   [[ -z $FLORES ]] || TEST_TEXTS+=("$FLORES"/dev/*.dev "$FLORES"/devtest/*.devtest)
   [[ -z $NEW_TATOEBA ]] || TEST_TEXTS+=("$NEW_TATOEBA"/*/tatoeba.*)
-  [[ -z $BUCC ]] || add_texts --bucc "$BUCC" -maxdepth 2 -name '*.[a-z][a-z]' # in a folder per pair, or all in one
-  [[ -z $KEEP_OUT ]] || add_texts --keep-out "$KEEP_OUT"
+  [[ -z $BUCC ]] || add_texts --bucc "$BUCC" "PAIR.PART.LANG of BUCC, in it or in folders of it" -maxdepth 2 -name '*.[a-z][a-z]' # in a folder per pair, or all in one
+  [[ -z $KEEP_OUT ]] || add_texts --keep-out "$KEEP_OUT" "texts of evaluation sets"
   [[ ${#TEST_TEXTS[@]} == 0 ]] || CLEAN_OPTIONS+=(--exclude-text "${TEST_TEXTS[@]}")
 }
 
-add_texts() { # OPTION FOLDER EXPRESSION_OF_FIND...
+add_texts() { # OPTION FOLDER WHAT_IS_EXPECTED EXPRESSION_OF_FIND...
   local texts
-  mapfile -t texts < <(find -L "$2" "${@:3}" -type f 2> /dev/null | sort)
-  [[ $DRY_RUN == yes || ${#texts[@]} -gt 0 ]] || die "$1: $2: no files of evaluation sets in it"
+  mapfile -t texts < <(find -L "$2" "${@:4}" -type f 2> /dev/null | sort)
+  [[ $DRY_RUN == yes || ${#texts[@]} -gt 0 ]] || die "$1: $2: no files; expected $3"
   TEST_TEXTS+=("${texts[@]}")
 }
 

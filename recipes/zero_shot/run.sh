@@ -66,7 +66,9 @@ check_recipe() {
   # shellcheck disable=SC2086  # a list of words
   for item in "${PROBE_LIST[@]}"; do one_of --probes "$item" $ALL_PROBES; done
   one_of --curve-llr "$CURVE_LLR" all last none
-  [[ -z $IDENTIFIER ]] || { IDENTIFIER_OPTIONS=(--identifier "$IDENTIFIER") && SCORE_OPTIONS+=("${IDENTIFIER_OPTIONS[@]}"); }
+  [[ $DRY_RUN == yes || -z $IDENTIFIER || -f $IDENTIFIER ]] || die "--identifier: $IDENTIFIER: no such file"
+  [[ -z $IDENTIFIER ]] || IDENTIFIER_OPTIONS=(--identifier "$IDENTIFIER")
+  SCORE_OPTIONS+=("${IDENTIFIER_OPTIONS[@]}")
   one_of --llr-protocol "$LLR_PROTOCOL" optimum early-stopping paper
 }
 
@@ -150,7 +152,7 @@ measure_later() { # NAME FOLDER CHECKPOINT
 # extracted again for what is recognized already: they take much room, and are gone.
 measure_checkpoint() { # FOLDER RESULTS_OF_RECOGNITION OPTION_OF_TRANSLATE...
   run python -m eval translate "${@:3}" --split valid --output "$1"
-  run python -m eval score "$1"
+  run python -m eval score "$1" "${IDENTIFIER_OPTIONS[@]}"
   [[ -n $2 ]] || return 0
   ! is_measured "$2/llr.json" "$4" || [[ -e $2/.llr.unfinished ]] || return 0
   run python -m eval probe states "${@:3}" ${CURVE_LINES:+--max-lines "$CURVE_LINES"} --output "$1/states"

@@ -69,6 +69,10 @@ def test_a_line_of_a_file_is_named():
     assert refusal(parse_json, b"[NaN]", "a.jsonl", 7).startswith("a.jsonl:7: not JSON as expected here")
 
 
+def test_an_object_in_place_of_a_list_is_called_so():
+    assert refusal(check, {}, list[int], "r.json") == "r.json: found an object, expected a list"
+
+
 def test_a_right_record_and_fields_that_nobody_asks_for():
     check(RIGHT, Record, "r.json")
     check(RIGHT | {"seed": None}, Record, "r.json")

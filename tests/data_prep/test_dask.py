@@ -177,3 +177,12 @@ def test_nobody_answers(step, prepared, tmp_path, monkeypatch):
     words = ("--input", prepared / "raw", "--output", tmp_path / "out", "--dask", "tcp://127.0.0.1:9")
     status, error = step("tokenize", *words)
     assert status == 2 and "--dask tcp://127.0.0.1:9: no scheduler answers there" in error
+
+
+def test_an_address_without_a_scheduler_removes_no_earlier_import(step, prepared, tmp_path, monkeypatch):
+    monkeypatch.setattr("command_line.dask_workers.SECONDS_TO_CONNECT", 0.2)
+    words = (prepared / "raw", "--output", tmp_path / "out", "--workers", 1)
+    assert step("import", *words)[0] == 0
+    before = sorted((tmp_path / "out").iterdir())
+    assert step("import", *words[:-2], "--split", "train", "--dask", "tcp://127.0.0.1:9", "--force")[0] == 2
+    assert sorted((tmp_path / "out").iterdir()) == before

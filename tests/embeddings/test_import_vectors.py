@@ -96,6 +96,7 @@ def test_what_is_no_array_of_the_text_is_one_line(command, made, tmp_path, array
         path.unlink()
     done = take(command, tmp_path, languages=["de"])
     assert done.status == 2 and message in done.err and str(path) in done.err
+    assert not list((tmp_path / "vectors").glob(".*.npy"))
     assert len(done.err.splitlines()) <= 2
     with pytest.raises(InputError):
         EncoderOptions(tmp_path / "vectors").load()

@@ -441,3 +441,20 @@ def test_a_trained_model_keeps_its_centric_language_with_other_directions():
         task = TaggedTask(directions=directions)
         model = InterlinguaTransformerModel.build_model(arguments, task)
         assert task.tags.languages[model.encoder.centric] == "en"
+
+
+REGRESSION = {"length_predictor_regression": True}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "message"),
+    [
+        (REGRESSION, {}, "--length-predictor-regression: the checkpoint predicts"),
+        ({}, REGRESSION, "--length-predictor-regression: the checkpoint predicts"),
+        (REGRESSION, REGRESSION | {"interlingua_max_length": 30},
+         "--interlingua-max-length 20: the checkpoint's interlingua has at most 30 queries"),
+    ],
+)  # fmt: skip
+def test_another_predictor_of_lengths_is_one_line(ours, theirs, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        build(**ours).load_state_dict(build(**theirs).state_dict())

@@ -38,6 +38,12 @@ def test_the_end_that_comes_first_counts():
     assert lines[1] == "epoch 2, update 100, loss 5.421, 25% done, at most 12 h 0 min left"
 
 
+@pytest.mark.parametrize("text", ["abc", "1000 2000", "5e4"])
+def test_what_fairseq_will_refuse_is_no_end(text):
+    (line,) = shown({"--max-update": text}, (0, updates(1, 1, 1)))
+    assert line == "epoch 1, update 1, loss 5.421"
+
+
 def test_without_an_end_no_time_is_said():
     assert shown({}, (0, updates(30, 50, 12950))) == ["epoch 30, update 12,950, loss 5.421"]
 

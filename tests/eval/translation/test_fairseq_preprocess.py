@@ -203,6 +203,7 @@ def test_any_text(translate, tmp_path):
          " FILE, --tokenizer NAME"),
         (["--bpe-codes", "{f}/none"], "none: no such file; expected a model of subwords"),
         (["--bpe-codes", "{f}/model.pt"], "model.pt: not a file of subword-nmt merges"),
+        (["--bpe-codes", "{f}/empty"], "empty: not a file of subword-nmt merges: Error: invalid line 1"),
         (["--sentencepiece-model", "{f}/dict.de.txt"], "dict.de.txt: not a sentencepiece model"),
         (["--bpe-codes", "{f}/dict.de.txt", "--sentencepiece-model", "{f}/dict.de.txt"], "leave out one"),
         (["--tokenizer", "ours"], "--tokenizer ours: unknown tokenizer 'ours'; expected one of"),
@@ -213,6 +214,7 @@ def test_any_text(translate, tmp_path):
 )  # fmt: skip
 def test_nonsense_is_one_line(translate, tmp_path, words, expected):
     case = with_words(tmp_path / "data")
+    (case.folder / "empty").touch()
     words = [word.replace("{f}", str(case.folder)) for word in words]
     done = translate(case, *words, "--output", tmp_path / "out")
     assert done.status == 2 and done.err.count("\n") == 1, done.err

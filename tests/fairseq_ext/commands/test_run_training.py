@@ -105,11 +105,13 @@ def test_the_precision_of_the_first_start_stays(words, tmp_path, capsys):
 def test_a_launcher_writes_curves_beside_the_log_unless_told_otherwise(words, tmp_path):
     own = ("--launcher", "cpu", "--precision", "float32")
     assert run_command(words(own=own)) == 0
+    (tmp_path / "model/tensorboard").mkdir()
     assert run_command(words("--tensorboard-logdir", "curves", own=(*own, "--force"))) == 0
     first, second = (
         parse_options(line.split()) for line in (tmp_path / "model/calls").read_text().splitlines()
     )
     assert first["--tensorboard-logdir"] == str(tmp_path / "model/tensorboard")
+    assert not (tmp_path / "model/tensorboard").exists()  # the curves of a training that is forgotten
     assert second["--tensorboard-logdir"] == "curves"
 
 
