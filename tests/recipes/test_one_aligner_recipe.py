@@ -168,7 +168,7 @@ def test_a_folder_without_bucc_is_one_line(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "here").mkdir()
     options = ["--config", "l10n", "--encoder", "/tmp", "--bucc", str(tmp_path / "empty")]
-    message = f"--bucc: {tmp_path}/empty: no files of evaluation sets in it"
+    message = f"--bucc: {tmp_path}/empty: no files; expected PAIR.PART.LANG of BUCC"
     assert_refused(RECIPE, options, message, tmp_path / "here")
 
 
