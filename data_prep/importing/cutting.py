@@ -12,7 +12,6 @@ Memory: `CANDIDATES_PER_LINE` rows for every line of the sets, and what is cut o
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, compress
-from operator import not_
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -122,18 +121,14 @@ def training_part(held_out: list[set[str]], documents: set[str], columns: Column
         documents: of evaluation sets.
     """
     *sides, names = columns
-    marks = [
-        map(of_language.__contains__, map(normalize, side))
-        for side, of_language in zip(sides, held_out, strict=True)
-        if of_language
-    ]
+    places: set[int] = set()
+    for side, of_language in zip(sides, held_out, strict=True):
+        if of_language:
+            places.update(n for n, text in enumerate(map(normalize, side)) if text in of_language)
     if documents:
-        marks.append(map(documents.__contains__, names))
-    if not marks:
-        return part_of(columns)
-    kept = list(map(not_, map(any, zip(*marks, strict=True))))
-    part = part_of([list(compress(column, kept)) for column in columns])
-    return part._replace(left_out=len(kept) - part.lines)
+        places.update(n for n, name in enumerate(names) if name in documents)
+    kept = [n not in places for n in range(len(names))]
+    return part_of([list(compress(column, kept)) for column in columns])._replace(left_out=len(places))
 
 
 def choose(

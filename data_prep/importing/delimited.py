@@ -30,6 +30,7 @@ from data_prep.importing.tables import (
 )
 
 LONGEST_FIELD = 1 << 24  # characters; of csv it is 128 K
+_NO_SEPARATORS = bytes(byte for byte in range(256) if byte not in b"\t\n")
 
 
 def open_tsv(path: Path, choice: Choice) -> Table:
@@ -141,13 +142,14 @@ class _Chosen:
 
 
 class _ChosenOfTsv(_Chosen):
-    """The same without a list per line, where lines have as many fields as the first: twice as fast."""
+    """The same without a list per line, where lines have as many fields as the first: three times as fast."""
 
     def __call__(self, numbered: tuple[int, Block]) -> Columns:
         number, block = numbered
-        lines = lines_of(block)
-        if {line.count("\t") for line in lines} != {self.fields - 1}:
+        separators = block.texts[0].translate(None, _NO_SEPARATORS)
+        if separators != (b"\t" * (self.fields - 1) + b"\n") * block.lines:
             return super().__call__(numbered)
-        fields = "\t".join(lines).split("\t")
+        text = block.text(nul=True).replace("\r", " ")
+        fields = text.replace("\n", "\t").split("\t")[:-1]
         names = self.names if number == 1 else 0
         return [fields[column :: self.fields][names:] for column in self.columns]
