@@ -8,6 +8,7 @@ Files of floats of any program are read. `NAME.npy.json`, which `python -m embed
 its own, says which encoder made the vectors of which text, and which numbers those of fewer bits stand for.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ _NO_ARRAY = (  # what numpy raises over a file whose header is none: it parses i
 )  # fmt: skip
 FORMAT = 1
 KIND = "vectors"
+LASER_WIDTH = 1024
 
 
 class RecordOfEncoder(TypedDict):
@@ -148,7 +150,8 @@ class VectorsFile:
 
     @classmethod
     def raw(cls, path: Path, lines: int) -> "VectorsFile":
-        """The vectors in a file of float32 numbers and nothing else, as LASER writes them.
+        """The vectors in a file of float32 numbers and nothing else, as LASER writes them. Warns of another
+        width than LASER's, as the file may be of another text.
 
         Raises:
             InputError: the numbers are not as many for each line.
@@ -156,7 +159,13 @@ class VectorsFile:
         size, wide = path.stat().st_size, 4 * lines
         if not size or size % wide:
             raise InputError(f"{path}: {size} bytes, expected float32 vectors of {lines} lines")
-        stored = np.memmap(path, "<f4", "r", shape=(lines, size // wide))
+        if (width := size // wide) != LASER_WIDTH:
+            print(
+                f"warning: {path}: {width} numbers for each of {lines} lines, but LASER's vectors have"
+                f" {LASER_WIDTH}; is it of this text?",
+                file=sys.stderr,
+            )
+        stored = np.memmap(path, "<f4", "r", shape=(lines, width))
         return cls(path, stored, _numbers_of(path, stored, None), None)
 
     def __len__(self) -> int:

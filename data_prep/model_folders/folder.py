@@ -13,6 +13,7 @@ from command_line.records import read_json
 from data_prep.model_folders.allowed import PICKLED
 from data_prep.model_folders.libraries import reading
 
+SENTENCEPIECE = (".model", ".spm")  # endings of vocabularies
 CODE = "custom_generate"  # a folder whose generate.py transformers runs, whatever it is told
 
 
@@ -113,7 +114,28 @@ class ModelFolder:
                 with reading(self.path, kind, self.option):
                     yield private
             except InputError as error:
+                self._refuse_damaged()
                 raise InputError(str(error).replace(str(private), str(self.path))) from None
+
+    def _refuse_damaged(self) -> None:
+        """Name the file that a library could not read, which does not name it.
+
+        Raises:
+            InputError: a vocabulary is no JSON, or no model of sentencepiece.
+        """
+        for name in self.files.keys() - self.settings.keys():
+            path = self.path / name
+            try:
+                if name.endswith(".json"):
+                    read_json(path)
+                elif name.endswith(SENTENCEPIECE):
+                    from sentencepiece import SentencePieceProcessor
+
+                    SentencePieceProcessor(model_file=str(path))
+            except InputError as error:
+                raise InputError(f"{error}; damaged, copy it again") from None
+            except (OSError, RuntimeError):
+                raise InputError(f"{path}: not a model of sentencepiece; damaged, copy it again") from None
 
     @contextlib.contextmanager
     def _private(self) -> Iterator[Path]:
