@@ -72,11 +72,7 @@ def is_data_file(path: Path) -> bool:
 
 
 def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
-    """Copy the untokenized sides of an evaluation set; returns their checksums by file name.
-
-    Raises:
-        InputError: not as many lines as the subword text.
-    """
+    """Copy the untokenized sides of an evaluation set; returns their checksums by file name."""
     sums = {}
     with open_outputs(folder / name for name in text.names()) as streams:
         for block in read_blocks(*raw.paths):

@@ -27,11 +27,7 @@ class BlockBinarizer:
         self._unknown, self._eos = ids["<unk>"], ids["</s>"]
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids of all lines, one after the other, and the tokens of every line.
-
-        Raises:
-            InputError: a line is not UTF-8, or has a NUL.
-        """
+        """Token ids of all lines, one after the other, and the tokens of every line."""
         words = block.text().replace("\n", f" {END_OF_LINE} ").split()
         ids = map(self._ids.get, words, repeat(self._unknown))
         tokens = np.fromiter(ids, dtype=np.uint32, count=len(words))
@@ -41,11 +37,7 @@ class BlockBinarizer:
 
 
 def binarize_file(path: Path, prefix: Path, binarizer: BlockBinarizer, symbols: int, workers: Workers) -> int:
-    """Write the binarized sentences of a file, one per line; returns their number.
-
-    Args:
-        symbols: entries of the dictionary.
-    """
+    """Write the binarized sentences of a file, one per line; returns their number."""
     with written_sentences(prefix, symbols) as writer:
         for tokens, lengths in workers.map(binarizer, read_blocks(path)):
             writer.write(tokens, lengths)

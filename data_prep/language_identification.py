@@ -48,11 +48,7 @@ def packaged_model() -> Path:
 
 
 def labels_of(path: Path) -> frozenset[str]:
-    """All labels of a fastText model, without `__label__`.
-
-    Raises:
-        InputError: the file is no such model.
-    """
+    """All labels of a fastText model, without `__label__`."""
     # fasttext-predict has no list of labels; in the file they are zero-terminated strings before the weights.
     try:
         with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -114,9 +110,6 @@ class LanguageIdentifier:
     Attributes:
         name: what results say of it.
         labels: of all its languages.
-
-    Raises:
-        InputError: the file is no fastText model.
     """
 
     def __init__(self, path: Path | None = None):

@@ -88,11 +88,7 @@ def learning_settings(job: SubwordJob) -> dict:
 
 
 def given_files(job: SubwordJob, model: str | None) -> list[Path]:
-    """The files of the model and dictionary that are applied instead of learned ones.
-
-    Raises:
-        InputError: one is missing.
-    """
+    """The files of the model and dictionary that are applied instead of learned ones."""
     if job.tokenizer:
         return tokenizer_files(job.tokenizer)
     if job.pretrained:
@@ -110,9 +106,6 @@ def given_files(job: SubwordJob, model: str | None) -> list[Path]:
 def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[str, str]:
     """What `tokenize` did to the input. Without it, that is "none", as somebody else may have tokenized the
     text, and "raw" for tokenizers of transformers.
-
-    Raises:
-        InputError: words where such a tokenizer reads raw text.
     """
     recorded = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
     raw = type_name == TRANSFORMERS
@@ -129,9 +122,6 @@ def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[st
 def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
     """Compare how the text is tokenized with that of the model that is applied; of text that is not from
     `tokenize` nothing is known.
-
-    Raises:
-        InputError: the model knows a language in another form, so that its units would be none of its words.
     """
     tokenizers = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
     of_model = read_record(job.dictionary_from, "subword")["tokenizers"]
@@ -147,11 +137,7 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
 
 
 def check_marks(job: SubwordJob, tokenizers: dict[str, str]) -> None:
-    """A model that was learned elsewhere does not know how the default tokenizer marks tokens that touch.
-
-    Raises:
-        InputError: the text has such marks.
-    """
+    """A model that was learned elsewhere does not know how the default tokenizer marks tokens that touch."""
     for language, name in tokenizers.items() if job.pretrained else ():
         if name.removesuffix(LOWERCASE) == DEFAULT:
             raise InputError(

@@ -131,11 +131,7 @@ class SentencePieces:
 
 
 def load_subwords(type_name: str, path=None):
-    """The model of a type; `path` is its file (none for "none").
-
-    Raises:
-        InputError: unknown type, or the file is missing or broken.
-    """
+    """The model of a type; `path` is its file (none for "none")."""
     makers = {
         "subword-nmt": BytePairs,
         "sentencepiece": SentencePieces,

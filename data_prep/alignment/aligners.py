@@ -28,11 +28,7 @@ class AlignerChoice:
     shard_lines: int = 20_000  # for programs that load their parameters for every shard: more
 
     def make(self, options: dict):
-        """The aligner.
-
-        Raises:
-            InputError: its package or program is not installed; names the alternatives.
-        """
+        """The aligner."""
         return getattr(importlib.import_module(self.module), self.name)(**options)
 
 

@@ -72,11 +72,7 @@ class Agreement:
 
 
 def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> tuple[Links, Links]:
-    """Sure and possible links of a line, words from 0.
-
-    Raises:
-        InputError: an item has another form, or a word number below the first; names file and line.
-    """
+    """Sure and possible links of a line, words from 0."""
     links: tuple[Links, Links] = set(), set()
     for item in line.split():
         match = _GOLD.fullmatch(item)
@@ -94,11 +90,7 @@ def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> 
 
 
 def judge_block(first_word: int, reverse: bool, block: Block) -> Agreement:
-    """Compare lines of gold links with lines of proposed ones.
-
-    Raises:
-        InputError: a malformed line; names file and line.
-    """
+    """Compare lines of gold links with lines of proposed ones."""
     gold, alignment = block.paths
     agreement = Agreement()
     lines = zip(block.decode(0), block.decode(1), strict=True)
@@ -116,11 +108,7 @@ def judge_block(first_word: int, reverse: bool, block: Block) -> Agreement:
 def judge(
     gold: Path, alignment: Path, workers: Workers, first_word: int = 0, reverse: bool = False
 ) -> Agreement:
-    """Compare two files line by line.
-
-    Raises:
-        InputError: another number of lines, or a malformed one.
-    """
+    """Compare two files line by line."""
     total = Counter()
     blocks = read_blocks(gold, alignment)
     for agreement in workers.map(partial(judge_block, first_word, reverse), blocks):

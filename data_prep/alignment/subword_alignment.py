@@ -66,10 +66,6 @@ def write_subword_spans(
         words, subwords: the same bitext in words and in subwords.
         alignment: its alignment in words.
         data: the binarized folder, made of the subwords.
-
-    Raises:
-        InputError: a line of words and of subwords are different texts, a link is outside of its sentences,
-            or the binarized sentences have other lengths; names file and line.
     """
     sides = [data / name for name in words.names()]
     lengths = tuple(map(sentence_lengths, sides))

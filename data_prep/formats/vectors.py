@@ -83,11 +83,7 @@ def identity_of_vectors(path) -> dict:
 
 
 def load_array(path, hint: str = "expected an array of numpy, NAME.npy") -> np.ndarray:
-    """A memory-mapped array of numpy.
-
-    Raises:
-        InputError: the file is missing, damaged, or holds pickled objects.
-    """
+    """A memory-mapped array of numpy."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; {hint}")
@@ -152,9 +148,6 @@ class VectorsFile:
     def raw(cls, path: Path, lines: int) -> "VectorsFile":
         """The vectors in a file of float32 numbers and nothing else, as LASER writes them. Warns of another
         width than LASER's, as the file may be of another text.
-
-        Raises:
-            InputError: the numbers are not as many for each line.
         """
         size, wide = path.stat().st_size, 4 * lines
         if not size or size % wide:
@@ -216,11 +209,7 @@ def normalized(vectors: np.ndarray) -> np.ndarray:
 
 
 def _numbers_of(path: Path, stored: np.ndarray, record: dict | None) -> Numbers:
-    """What the numbers of an array stand for: what its record says, or the array's own floats.
-
-    Raises:
-        InputError: the array is no table of floats, and no record says how it is to be read.
-    """
+    """What the numbers of an array stand for: what its record says, or the array's own floats."""
     if record and stored.ndim == 2 and record["width"] > 0:
         return Numbers(record["dtype"], record["width"])
     if stored.ndim != 2 or str(stored.dtype) not in FLOATS or not stored.shape[1]:

@@ -36,11 +36,7 @@ class Bitext:
         return tuple(self.pair.split("-"))
 
     def map(self, workers: Workers, function: Callable[[Columns], T]) -> Iterator[T]:
-        """What workers make of the rows that both languages have, some at a time.
-
-        Args:
-            function: of the text in each language, and the documents ("" where there is none).
-        """
+        """What workers make of the rows that both languages have, some at a time."""
         for table in self.tables:
             places = tuple(table.languages.index(language) for language in self.languages)
             yield from workers.map(

@@ -28,22 +28,13 @@ Candidates = dict[bytes, list[BitextRow]]  # unit -> its rows
 
 
 def with_digests(shared: int, columns: Columns) -> tuple[list[bytes], Columns]:
-    """The hash of every row's unit, and the rows.
-
-    Args:
-        shared: place of the side whose sentences are units.
-        columns: as `Bitext.map` gives them.
-    """
+    """The hash of every row's unit, and the rows."""
     names = zip(columns[-1], columns[shared], strict=True)
     return [key(name or normalize(text)) for name, text in names], columns
 
 
 def first_units(blocks: Iterable[tuple[list[bytes], Columns]], lines: int) -> Candidates:
-    """The first units by their hashes, which have at least so many lines, if there are.
-
-    Args:
-        blocks: as `with_digests` gives them.
-    """
+    """The first units by their hashes, which have at least so many lines, if there are."""
     units: Candidates = {}
     rows, bound = 0, b"\xff" * (KEY_BYTES + 1)
     for digests, columns in blocks:
@@ -144,9 +135,6 @@ def choose(
         wanted: (split, pair) -> lines.
         taken: sentences that are in none of them; those of the sets are added.
         shared_first: units come first that most bitexts have.
-
-    Raises:
-        InputError: a bitext has too few.
     """
     bitexts = {digest: 0 for units in candidates.values() for digest in units}
     for units in candidates.values():

@@ -120,11 +120,7 @@ class _Chosen:
     exact: bool
 
     def __call__(self, numbered: tuple[int, Any]) -> Columns:
-        """The columns of a block, of which the number of the first row is given.
-
-        Raises:
-            InputError: a row has too few fields, or too many; names file and line, of CSV the row.
-        """
+        """The columns of a block, of which the number of the first row is given."""
         number, block = numbered
         rows = self.fields_of(block)
         lengths = set(map(len, rows))

@@ -114,11 +114,7 @@ def same_code(given: str, wanted: Iterable[str]) -> str | None:
 
 
 def columns_by_name(path: Path, names: Iterable[str], choice: Choice) -> dict[str, str]:
-    """Language, or `DOCUMENT`, -> name of its column, of a file whose columns have names.
-
-    Raises:
-        InputError: a column is not there, or the names do not say which are languages.
-    """
+    """Language, or `DOCUMENT`, -> name of its column, of a file whose columns have names."""
     names = list(names)
     if choice.columns:
         if missing := [name for name in choice.columns.values() if name not in names]:

@@ -19,11 +19,7 @@ SIDES = ("src", "ref")  # `hyp`, the output of a system, is left out
 
 
 def sgm_segments(path: Path) -> Iterator[tuple[str, str]]:
-    """Text and document of every segment of an SGM file.
-
-    Raises:
-        InputError: it has none.
-    """
+    """Text and document of every segment of an SGM file."""
     parser, count = _Sgm(), 0
     with closing(read_lines(path, nul=True)) as lines:
         for line in lines:

@@ -65,9 +65,6 @@ def children(element, *names: str) -> Iterator:
 def text_of(element, left_out: frozenset[str] = frozenset()) -> str:
     """The text of an element, without that of elements in it which hold markup. Line ends and indentation of
     the document are single spaces.
-
-    Args:
-        left_out: names of these elements.
     """
     text = "".join(_texts(element, left_out)) if len(element) else element.text or ""
     return " ".join(text.split())

@@ -20,10 +20,6 @@ CODE = "custom_generate"  # a folder whose generate.py transformers runs, whatev
 class ModelFolder:
     """What was checked of a folder, and can be shown to a library.
 
-    Args:
-        path: the folder.
-        option: that named it.
-
     Attributes:
         files: the file of every checked name.
         settings: what a library reads in place of some of them.
@@ -46,11 +42,7 @@ class ModelFolder:
         self.refuse_code(path)
 
     def refuse_code(self, folder: Path) -> None:
-        """Refuse programs in a folder, though none would be run.
-
-        Raises:
-            InputError: there is one; names it.
-        """
+        """Refuse programs in a folder, though none would be run."""
         for name in sorted(os.listdir(folder)):
             if name == CODE or name.endswith(".py"):
                 raise InputError(
@@ -105,9 +97,6 @@ class ModelFolder:
 
         Args:
             kind: what the folder should hold a model of.
-
-        Raises:
-            InputError: the library cannot read it.
         """
         with self._private() as private:
             try:
@@ -118,11 +107,7 @@ class ModelFolder:
                 raise InputError(str(error).replace(str(private), str(self.path))) from None
 
     def _refuse_damaged(self) -> None:
-        """Name the file that a library could not read, which does not name it.
-
-        Raises:
-            InputError: a vocabulary is no JSON, or no model of sentencepiece.
-        """
+        """Name the file that a library could not read, which does not name it."""
         for name in self.files.keys() - self.settings.keys():
             path = self.path / name
             try:

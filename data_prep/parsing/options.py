@@ -9,13 +9,7 @@ from command_line.workers import dask_option, workers_option
 
 @dataclass(frozen=True, kw_only=True)
 class ParsingJob:
-    """Which text is parsed, with what, and where the structures go.
-
-    Attributes:
-        parser: a key of `parsers.PARSERS` or `parse_files.SUFFIXES`.
-        model: for the parser; None for its own.
-        lang: language of the files.
-    """
+    """Which text is parsed, with what, and where the structures go."""
 
     parser: str
     model: str | None

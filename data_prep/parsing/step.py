@@ -41,12 +41,7 @@ ShardCounts = TypedDict(  # the record of a finished shard
 
 
 def texts_of_language(folder: Path, language: str) -> list[Path]:
-    """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual.
-
-    Raises:
-        InputError: there is none, or one both plain and compressed, or the step that writes them did not
-            finish.
-    """
+    """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual."""
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
     check_finished(folder)
@@ -64,11 +59,7 @@ def texts_of_language(folder: Path, language: str) -> list[Path]:
 
 
 def raw_text(folder: Path, path: Path) -> Path:
-    """The same file before tokenization, plain or compressed.
-
-    Raises:
-        InputError: there is none, or the step that writes it did not finish.
-    """
+    """The same file before tokenization, plain or compressed."""
     check_finished(folder)
     wanted = folder / uncompressed_name(path)
     text_path = find_text(wanted)
@@ -78,11 +69,7 @@ def raw_text(folder: Path, path: Path) -> Path:
 
 
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:
-    """The lines of a file of text with what belongs to them.
-
-    Raises:
-        InputError: the files are not parallel; names the one that ends first.
-    """
+    """The lines of a file of text with what belongs to them."""
     sentences = read_parses(parses, parser) if parses else iter(())
     blocks = read_blocks(*((path, raw) if raw else (path,)), lines=LINES_PER_SHARD)
     for number, block in enumerate(blocks):
