@@ -65,7 +65,7 @@ def main(job: LexiconJob) -> None:
 
 
 def aligned_words(block: Block) -> Counter:
-    """(word, translation) -> how often a link of single words joins them; a block of words, words and links."""
+    """(word, translation) -> how often a link of single words joins them."""
     path, counts = block.paths[2], Counter()
     texts = map(block.decode, range(3))
     for number, (a, b, line) in enumerate(zip(*texts, strict=True), block.first_line):
