@@ -25,15 +25,7 @@ MAGIC = 793712314  # the first number of a file of fastText
 NUMBER_OF_LABELS = 72  # where it is in the file
 # A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
 # the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
-LABELS = {
-    "als": "sq",
-    "gsw": "als",
-    "nb": "no",
-    "bho": "bh",
-    "fil": "tl",
-    "egl": "eml",
-    "rgn": "eml",
-}
+LABELS = {"als": "sq", "gsw": "als", "nb": "no", "bho": "bh", "fil": "tl", "egl": "eml", "rgn": "eml"}
 
 
 def packaged_model() -> Path:

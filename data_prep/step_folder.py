@@ -39,11 +39,7 @@ class SubwordSettings(SubwordModel, TokenizeSettings):
     """Of the steps whose records others read."""
 
 
-SETTINGS = {
-    "low-resource": LowResourceSettings,
-    "subword": SubwordSettings,
-    "tokenize": TokenizeSettings,
-}
+SETTINGS = {"low-resource": LowResourceSettings, "subword": SubwordSettings, "tokenize": TokenizeSettings}
 
 
 class StepFolder:
@@ -58,12 +54,7 @@ class StepFolder:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        name: str,
-        settings: dict,
-        reads: Iterable[Path] = (),
-        inputs: Iterable[Path] = (),
+        self, folder: Path, name: str, settings: dict, reads: Iterable[Path] = (), inputs: Iterable[Path] = ()
     ):
         self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
         self._foreign: set[Path] = set()

@@ -52,13 +52,7 @@ from data_prep.subword_learning import (
     segment_block,
 )
 from data_prep.subword_models import MODEL_FILES, SPECIAL_SYMBOLS
-from data_prep.subword_options import (
-    OF_TYPES,
-    PRETRAINED_MODEL,
-    TYPES,
-    SubwordJob,
-    completed,
-)
+from data_prep.subword_options import OF_TYPES, PRETRAINED_MODEL, TYPES, SubwordJob, completed
 from data_prep.tokenizers import DEFAULT, LOWERCASE, UNSPLIT
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 from data_prep.transformers_tokenizer import store_tokenizer, tokenizer_files

@@ -28,13 +28,7 @@ from data_prep.formats.texts import (
 )
 from data_prep.round_trips import RoundTrips
 from data_prep.step_folder import StepFolder, is_normalized
-from data_prep.tokenizers import (
-    LOWERCASE,
-    TOKENIZERS,
-    choose_tokenizers,
-    default_tokenizer,
-    make_tokenizer,
-)
+from data_prep.tokenizers import LOWERCASE, TOKENIZERS, choose_tokenizers, default_tokenizer, make_tokenizer
 
 CHECKED_LINES = 1_000  # of every block, whether they come back: Moses' detokenizer is slow
 EXPECTED_PERCENTAGE = 99  # of lines that come back; below it there is a warning

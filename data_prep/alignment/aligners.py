@@ -59,11 +59,7 @@ ALIGNERS = {
         "fast_align as a package, grow-diag-final-and only",
     ),
     "fast_align-program": AlignerChoice(
-        "data_prep.alignment.external_aligners",
-        "FastAlignProgram",
-        True,
-        "`fast_align` on the PATH",
-        100_000,
+        "data_prep.alignment.external_aligners", "FastAlignProgram", True, "`fast_align` on the PATH", 100_000
     ),
 }
 DIED = "the aligner's process {}; try a smaller --train-sample"

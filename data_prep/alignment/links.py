@@ -104,11 +104,7 @@ def grow_diag_final_and(forward: Iterable[Link], backward: Iterable[Link]) -> li
     return sorted(alignment)
 
 
-SYMMETRIZATIONS = {
-    "intersection": intersection,
-    "union": union,
-    "grow-diag-final-and": grow_diag_final_and,
-}
+SYMMETRIZATIONS = {"intersection": intersection, "union": union, "grow-diag-final-and": grow_diag_final_and}
 
 
 def one_to_one(links: list[Link]) -> list[Link]:

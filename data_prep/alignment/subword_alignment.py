@@ -52,13 +52,7 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
 
 
 def write_subword_spans(
-    words: Text,
-    subwords: Text,
-    alignment: Path,
-    data: Path,
-    name: str,
-    subword_type: str,
-    workers: Workers,
+    words: Text, subwords: Text, alignment: Path, data: Path, name: str, subword_type: str, workers: Workers
 ) -> int:
     """Write `DATA/SPLIT.A-B.NAME.alignment`; returns the number of aligned pairs.
 

@@ -105,10 +105,7 @@ class TokenStatesFile:
 
 
 def write_token_states(
-    vectors: Path,
-    windows: Iterable[tuple[int, list[np.ndarray], list[np.ndarray]]],
-    dtype: str,
-    record: dict,
+    vectors: Path, windows: Iterable[tuple[int, list[np.ndarray], list[np.ndarray]]], dtype: str, record: dict
 ) -> list[Path]:
     """Write the states beside the vectors `NAME.npy`, window by window; returns the files.
 

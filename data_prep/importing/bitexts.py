@@ -118,7 +118,4 @@ def zero_shot_sets(
     for first, second in combinations(sorted(others), 2):
         if (pair := pair_name(first, second)) not in sets:
             rest = others[second]
-            yield (
-                pair,
-                [(text, rest[line], "") for line, text in others[first].items() if line in rest],
-            )
+            yield (pair, [(text, rest[line], "") for line, text in others[first].items() if line in rest])

@@ -6,14 +6,7 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.blocks import LINES_PER_BLOCK
-from data_prep.importing.tables import (
-    DOCUMENT,
-    Choice,
-    Columns,
-    Table,
-    columns_by_name,
-    one_line,
-)
+from data_prep.importing.tables import DOCUMENT, Choice, Columns, Table, columns_by_name, one_line
 
 
 def open_parquet(path: Path, choice: Choice) -> Table:

@@ -732,10 +732,7 @@ def test_bad_requests(step, tmp_path, monkeypatch, arguments, message):
     assert status == 2 and message in error and error.count("\n") == 1, error
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [(f"\n{'0' * 64}  f\n\nx  g\n".encode(), 4), (b"\xff\n", 1)],
-)
+@pytest.mark.parametrize(("content", "line"), [(f"\n{'0' * 64}  f\n\nx  g\n".encode(), 4), (b"\xff\n", 1)])
 def test_a_broken_list_of_checksums_is_named_with_its_line(tmp_path, content, line):
     (tmp_path / SUMS).write_bytes(content)
     with pytest.raises(InputError, match=f"{SUMS}:{line}: ") as caught:
