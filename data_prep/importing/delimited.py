@@ -24,6 +24,7 @@ from data_prep.importing.tables import (
     Table,
     columns_by_name,
     in_blocks,
+    in_order,
     is_language_name,
     lines_of,
     one_line,
@@ -51,8 +52,7 @@ def _open(path: Path, choice: Choice, read, fields_of, chosen_of) -> Table:
         columns = {key: first.index(name) for key, name in columns_by_name(path, first, choice).items()}
     else:
         columns = _by_number(path, len(first), choice)
-    languages = tuple(key for key in columns if key != DOCUMENT)
-    order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
+    languages, order = in_order(columns)
     said = ", ".join(f"column {column + 1} is {key}" for key, column in columns.items())
     chosen = chosen_of(path, fields_of, tuple(order), len(first), int(has_names), not choice.columns)
     return Table(languages, partial(read, path), chosen, DOCUMENT in columns, f"{path}: {said}")

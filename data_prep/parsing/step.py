@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NotRequired
@@ -20,14 +21,14 @@ from command_line.completion import check_finished
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from command_line.records import read_json, read_record
-from command_line.workers import Workers
+from command_line.workers import Workers, dask_option, workers_option
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
 from data_prep.formats.texts import SPLITS, split_of
-from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import OWN_MODELS, ParserChoice, make_parser, model_files, model_version
 from data_prep.parsing.shards import Shard, structures_of_shard
@@ -38,6 +39,23 @@ COUNTS = ("lines", "analysed", "empty", "unparsed", "unmapped", "too-long", "wor
 ShardCounts = TypedDict(  # the record of a finished shard
     "ShardCounts", {**dict.fromkeys(COUNTS, NotRequired[int | None]), "lines": int}
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsingJob:
+    """Which text is parsed, with what, and where the structures go."""
+
+    parser: str
+    model: str | None
+    input: Path = option("folder of tokenized text, SPLIT.….LANG files", required=True)
+    output: Path = output_folder("the structures")
+    lang: str
+    text: Path | None = option(
+        "folder of the same files before tokenization, for the parser to read instead of joined words"
+    )
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
 
 
 def texts_of_language(folder: Path, language: str) -> list[Path]:

@@ -29,7 +29,7 @@ def jumanpp(folder, prepared):
 
 def binarize(folder, prepared):
     options = ("--text", prepared / "raw", "--workers", 2)
-    changes = {"data_prep.block_binarizer.BlockBinarizer.__call__": stall}
+    changes = {"data_prep.binarize.BlockBinarizer.__call__": stall}
     return ("binarize", "--input", prepared / "sub", *options), changes
 
 
