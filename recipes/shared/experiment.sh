@@ -294,16 +294,16 @@ for_each_model_at_once() { # COMMAND
 start_named() { start_job "$(model_name "${@:2}")" "$@"; } # COMMAND SYSTEM SEED
 
 # Call `COMMAND SYSTEM SEED`, --jobs at a time, for every model once, whatever number of systems uses it; all systems of a seed
-# before the next seed.
+# before the next seed. A system without options is a model as it is, which needs no training.
 train_systems() { # COMMAND
   local system seed model number=0 models=()
-  [[ $DRY_RUN == yes ]] || need_data
   for seed in "${SEED_LIST[@]}"; do
     for system in "${SYSTEM_IDS[@]}"; do
-      model="${TRAINED_AS[$system]} $seed"
-      is_among "$model" "${models[@]}" || models+=("$model")
+      system=${TRAINED_AS[$system]} model="$system $seed"
+      [[ -z ${TRAINING[$system]} ]] || is_among "$model" "${models[@]}" || models+=("$model")
     done
   done
+  [[ $DRY_RUN == yes || ${#models[@]} == 0 ]] || need_data
   for model in "${models[@]}"; do
     PLACE="$((++number)) of ${#models[@]}"
     # shellcheck disable=SC2086  # a name and a number
