@@ -201,36 +201,31 @@ evaluated() { # ID OPTION...
 # --search: in place of every system that is asked for, one for each point of a grid of options of fairseq-train. SYSTEM with
 # --lr 1e-4 --dropout 0.1 is called SYSTEM~lr~1e-4~dropout~0.1.
 add_grid() {
-  local dimensions dimension values point points=('') longer system systems=()
+  local dimensions dimension asked system systems=()
   IFS=: read -ra dimensions <<< "$SEARCH"
   for dimension in "${dimensions[@]}"; do
     [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
-    split_list --search "${dimension#*=}" values
-    longer=()
-    for point in "${points[@]}"; do longer+=("${values[@]/#/"$point~${dimension%%=*}~"}"); done
-    points=("${longer[@]}")
   done
-  split_list --systems "$SYSTEMS" SYSTEM_IDS
-  for system in "${SYSTEM_IDS[@]}"; do
+  split_list --systems "$SYSTEMS" asked
+  for system in "${asked[@]}"; do
     one_of --systems "$system" "${ALL_SYSTEMS[@]}"
-    for point in "${points[@]}"; do
-      add_point "$system" "$point"
-      systems+=("$system$point")
-    done
+    add_points "$system" "${dimensions[@]}"
   done
   SYSTEMS=$(joined "${systems[@]}")
 }
 
-add_point() { # SYSTEM POINT
-  local OPTIONS chosen_options place name=${TABLE_NAME[$1]:-$1}
-  set_training_options "$1"
-  IFS='~' read -ra chosen_options <<< "${2#\~}"
-  for ((place = 0; place < ${#chosen_options[@]}; place += 2)); do
-    OPTIONS+=("--${chosen_options[place]}" "${chosen_options[place + 1]}")
-    name+=", ${chosen_options[place]} ${chosen_options[place + 1]}"
+# Add to `systems` those that a system becomes with every value of each option.
+add_points() { # SYSTEM OPTION=VALUE,...
+  [[ $# -gt 1 ]] || { systems+=("$1") && return; }
+  local option=${2%%=*} values value point OPTIONS
+  split_list --search "${2#*=}" values
+  for value in "${values[@]}"; do
+    set_training_options "$1"
+    point=$1~$option~$value
+    variant "$point" '' "${TABLE_NAME[$1]:-$1}, $option $value" "${OPTIONS[@]}" "--$option" "$value"
+    EVALUATION[$point]=${EVALUATION[$1]}
+    add_points "$point" "${@:3}"
   done
-  variant "$1$2" '' "$name" "${OPTIONS[@]}"
-  EVALUATION[$1$2]=${EVALUATION[$1]}
 }
 
 # The table of the points: what --search found in validation.
