@@ -30,6 +30,7 @@ from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 
 KIND = "sts"
+SCORES = "cosine-and-rating"  # before the direction: an array of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,18 +152,26 @@ def measure(job: Similarity) -> Measured:
         ]
         for languages, each in progress(pairs.items(), len(pairs), "encode", "file")
     }
-    found = {
-        _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
+    scores = {
+        _title(*languages): np.stack([cosines(*vectors[languages]), each.ratings], axis=1)
         for languages, each in pairs.items()
     }
-    for one, other in permutations(alone, 2) if job.crossed else ():
-        crossed = cosines(vectors[one, one][0], vectors[other, other][1])
-        found[_title(one, other)] = correlations(crossed, alone[one].ratings)
     texts = {_title(*languages): checksum(each.path) for languages, each in pairs.items()}
-    measured = Measured(about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")})
+    for first, second in permutations(alone, 2) if job.crossed else ():
+        crossed = cosines(vectors[first, first][0], vectors[second, second][1])
+        scores[_title(first, second)] = np.stack([crossed, alone[first].ratings], axis=1)
+        texts[_title(first, second)] = f"{texts[first]} {texts[second]}"
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")},
+        arrays={f"{SCORES}/{direction}": of_pairs for direction, of_pairs in scores.items()},
+    )
     measured.add(
         {"system": encoder.system, "dataset": job.dataset, "texts": texts},
-        [row for direction, values in found.items() for row in numbers(values, direction=direction)],
+        [
+            row
+            for direction, of_pairs in scores.items()
+            for row in numbers(correlations(*of_pairs.T), direction=direction)
+        ],
     )
     return measured
 
