@@ -13,7 +13,7 @@ with --beam; the thesis does not say.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,42 +112,52 @@ def main(job: PromptedJob) -> None:
     sources = job.sources()
     check_other_folder(job.output, [job.text, *job.model.folders()])
     inputs = [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)]
-    step = JournaledStep(Stamp(job.output / ".translate.done", "translate", by_name(job), inputs), job.force)
-    if not step.is_complete():
-        job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
-        translate(job, sources, step)
+    stamp = Stamp(job.output / ".translate.done", "translate", by_name(job), inputs)
+    JournaledStep(stamp, job.force).do(lambda: prepared(job, sources))
 
 
-def translate(job: PromptedJob, sources: dict[Direction, Path], step: JournaledStep) -> None:
-    """Load, ask, write.
+def prepared(job: PromptedJob, sources: dict[Direction, Path]) -> Callable[[Journal], list[Path]]:
+    """The translation, by a model that has been loaded, of texts that have been read.
 
     Args:
         sources: direction -> file.
     """
     from llm.generation import Answers
 
-    started, output = time.monotonic(), job.output
+    started = time.monotonic()
+    job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
     read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
     limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
     check_positions(job.model.weights, read, limits)
     model, tokenizer = job.model.load()
     answers = Answers(model, tokenizer, job.search, job.asked.chat)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
-    texts = [lines[path] for path in sources.values()]
-    with step.journal() as journal:
-        ask = Asking(job, answers, journal, sources)
-        if job.pivot:
-            to_pivot = [(source, job.pivot) for source, _ in sources]
-            texts = ask(to_pivot, texts, f"to {job.pivot}")
-            translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
-        else:
-            translations = ask(list(sources), texts, "translate")
-    for direction, hypotheses in zip(sources, translations, strict=True):
-        write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
-    record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
-    write_json(output / TRANSLATION, record)
+    texts = {direction: lines[path] for direction, path in sources.items()}
+    return lambda journal: translate(job, texts, Asking(job, answers, journal, sources), started)
+
+
+def translate(
+    job: PromptedJob, sources: dict[Direction, list[str]], ask: "Asking", started: float
+) -> list[Path]:
+    """Ask, and write; returns the files.
+
+    Args:
+        sources: the lines of each direction.
+        started: when the model began to be loaded, in seconds.
+    """
+    texts = list(sources.values())
+    if job.pivot:
+        texts = ask([(source, job.pivot) for source, _ in sources], texts, f"to {job.pivot}")
+        translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
+    else:
+        translations = ask(list(sources), texts, "translate")
+    files = [job.output / f"{format_direction(direction)}.txt" for direction in sources]
+    for file, hypotheses in zip(files, translations, strict=True):
+        write_text(file, "".join(f"{line}\n" for line in hypotheses))
+    record = describe(job, sources, job.output, translations, ask.cut, time.monotonic() - started)
+    write_json(job.output / TRANSLATION, record)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    step.finish([output / TRANSLATION, *(output / f"{format_direction(pair)}.txt" for pair in sources)])
+    return [job.output / TRANSLATION, *files]
 
 
 class Asking:
