@@ -229,9 +229,6 @@ class Stamp:
     def finish(self, outputs: Iterable[Path]) -> None:
         """Everything has been written: from here on the folder can be read. What only an earlier run wrote
         is removed.
-
-        Args:
-            outputs: the files written.
         """
         written = sorted(str(Path(path).relative_to(self.folder)) for path in outputs)
         for name in _read_whole(self._unfinished).get("outputs", {}):

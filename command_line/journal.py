@@ -24,7 +24,6 @@ class Journal:
     What is written under a name that both would choose belongs inside the `with`.
 
     Args:
-        path: file of the journal.
         settings: what the work depends on; a journal of other settings is discarded.
         keep: False discards it in any case.
     """
@@ -80,7 +79,6 @@ class JournaledStep(Step):
     """A step whose half, done by a run that was killed, is in a journal. The work is given the journal.
 
     Args:
-        stamp, force: as of `Step`.
         journal: its file (default: `.journal.jsonl` in the folder of the stamp).
     """
 

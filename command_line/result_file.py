@@ -27,13 +27,9 @@ def write_result(
 
     Args:
         program: "eval" or "embeddings", whose command it is.
-        kind: of the result file, and its name.
         options: a dataclass with everything that changes what is measured.
-        inputs: files that the measurement depends on.
         measure: returns the rows and what they are of, to which "format", "kind", "inputs" and "command" are
             added.
-        output: folder for all files.
-        force: measure again what is done.
         beside: makes further files of the record; returns them.
     """
     output, inputs = Path(output), [Path(path) for path in inputs]
@@ -52,11 +48,7 @@ def write_result(
 def _write(
     file: Path, measured: Measured, about: dict, beside: Callable[[Path, dict], list[Path]]
 ) -> list[Path]:
-    """Write what was measured; returns the files.
-
-    Args:
-        about: the last fields of the record.
-    """
+    """Write what was measured; returns the files."""
     files = [file, file.with_suffix(".csv")]
     sums = {"rows_sha256": write_rows(files[1], measured.rows)}
     if measured.arrays:

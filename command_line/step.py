@@ -43,9 +43,5 @@ class Step:
         return work()
 
     def finish(self, written: Any) -> None:
-        """Everything has been written.
-
-        Args:
-            written: what the work returned.
-        """
+        """Everything has been written."""
         self.stamp.finish(written)

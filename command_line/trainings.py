@@ -24,11 +24,7 @@ class Work(TypedDict):
 
 
 def check_one_process(training: str) -> None:
-    """Refuse to be one of several processes of a launcher, which would all write the same folder.
-
-    Args:
-        training: what runs in one process, for the message.
-    """
+    """Refuse to be one of several processes of a launcher, which would all write the same folder."""
     processes = os.environ.get("WORLD_SIZE", "1")
     if processes != "1":
         raise InputError(
@@ -42,8 +38,6 @@ class TrainingFolder(Step):
     is given the settings as records have them, and returns the record of the training.
 
     Args:
-        stamp, force: as of `Step`.
-        record: file of the record.
         results: pattern of the folders that the training makes.
         states: patterns of what it can go on from.
 
@@ -96,11 +90,7 @@ class TrainingFolder(Step):
         return goes_on
 
     def _check_same(self, begun: dict) -> None:
-        """Half a training goes on as what it began as, or not at all.
-
-        Raises:
-            InputError: a setting or an input is another one.
-        """
+        """Half a training goes on as what it began as, or not at all."""
         for part in ("settings", "inputs") if begun else ():
             before, now = begun[part], self.stamp.work[part]
             for name in before | now:

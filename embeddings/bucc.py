@@ -106,11 +106,7 @@ class Job:
 
 
 def _languages(pair: str) -> list[str]:
-    """Both languages of a pair, as `de-en`.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Both languages of a pair, as `de-en`."""
     languages = pair.split("-")
     if len(set(languages)) != 2 or len(languages) != 2 or not all(map(LANGUAGE_CODE.fullmatch, languages)):
         raise InputError(f"--pairs {pair}: expected two languages, for example de-en")

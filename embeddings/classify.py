@@ -175,11 +175,7 @@ def measure(job: Classification) -> Measured:
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
-    """Refuse labels that nothing can be learned from.
-
-    Raises:
-        InputError: a label that is not in the training part of the first language, or only one label.
-    """
+    """Refuse labels that nothing can be learned from."""
     taught = parts[job.taught[0], TRAIN]
     labels = set(taught.labels)
     if len(labels) < 2:

@@ -98,11 +98,7 @@ def main(job: Encoding) -> None:
 
 
 def check_data_options(job: Encoding) -> None:
-    """Refuse what does not go with --data.
-
-    Raises:
-        InputError: an option is of texts alone, or of another kind of vectors.
-    """
+    """Refuse what does not go with --data."""
     for name in ("texts", "output", "language", "token_states"):
         if getattr(job, name):
             typed = "FILE" if name == "texts" else f"--{name.replace('_', '-')}"
@@ -117,11 +113,7 @@ def check_data_options(job: Encoding) -> None:
 
 
 def check_text_options(job: Encoding) -> None:
-    """Refuse what does not go with texts.
-
-    Raises:
-        InputError: there is no text or no output, or an option is of --data alone, or of vectors.
-    """
+    """Refuse what does not go with texts."""
     if not job.texts or job.output is None:
         raise InputError("expected FILE... and --output, or --data")
     for name, value in vars(job.of_data).items():

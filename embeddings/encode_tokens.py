@@ -28,8 +28,6 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     """Store the states of a text, unless they are there.
 
     Args:
-        job: of `embeddings.encode`.
-        load: gives the encoder.
         output: the vectors beside which they lie.
 
     Raises:

@@ -45,11 +45,7 @@ class LineOfNli(TypedDict):
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """Two sentences and the label of their relation, with runs of white space as one space.
-
-    Attributes:
-        line: of the file, from 1.
-    """
+    """Two sentences and the label of their relation, with runs of white space as one space."""
 
     first: str
     second: str

@@ -41,11 +41,7 @@ def main(job: MeasuredLayers) -> None:
 
 
 def depth_of(folder: Path) -> int | None:
-    """The number of layers of an encoder; None if there is no such folder.
-
-    Raises:
-        InputError: config.json does not say it.
-    """
+    """The number of layers of an encoder; None if there is no such folder."""
     config = folder / "config.json"
     if not config.exists():
         return None

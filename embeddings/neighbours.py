@@ -87,11 +87,7 @@ def measure(job: Job) -> Measured:
 
 
 def _side(encoder: SentenceEncoder, path: Path, option: str, language: str | None, fewest: int):
-    """The lines of a text and their vectors.
-
-    Args:
-        option: that gives the language.
-    """
+    """The lines of a text and their vectors."""
     lines = list(read_lines(path))
     if len(lines) < fewest:
         raise InputError(f"{path}: {len(lines)} lines, expected at least {fewest}, a sentence per line")

@@ -38,11 +38,7 @@ class Sides:
     """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
 
     Args:
-        encoder: of queries.
         stored: of candidates; None for the same encoder.
-
-    Attributes:
-        found: the encoder of candidates.
     """
 
     def __init__(self, encoder: SentenceEncoder, distractors: Distractors, stored: StoredVectors | None):

@@ -58,7 +58,6 @@ class Direction:
     """What was retrieved in a direction.
 
     Attributes:
-        queries, candidates: how many.
         texts_sha256: of their sentences: what can be compared with what.
         precisions: similarity -> which queries were hits.
         errors: similarity -> type of an error of xsim++ -> how many there are.

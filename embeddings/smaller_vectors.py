@@ -64,7 +64,6 @@ class SmallerVectors:
         """Rows of bytes of a vector, and of P@1, the mean over directions; the part is "binary, 64 numbers".
 
         Args:
-            queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
         rows = []

@@ -54,7 +54,6 @@ class RatedPairs:
     """Pairs of sentences, as people rated them.
 
     Attributes:
-        first, second: sentences.
         ratings: any scale; more is more similar.
     """
 
@@ -196,11 +195,7 @@ def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def check_row_parallel(pairs: list[RatedPairs]) -> None:
-    """Refuse files whose rows are not the same pairs in other languages.
-
-    Raises:
-        InputError: ratings differ, so that row i of the one is not row i of the other.
-    """
+    """Refuse files whose rows are not the same pairs in other languages."""
     first = pairs[0]
     for other in pairs[1:]:
         if len(other.ratings) != len(first.ratings):

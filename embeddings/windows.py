@@ -25,8 +25,6 @@ class Store:
     """Where vectors go.
 
     Attributes:
-        vectors: a row per line, written through its memory map.
-        numbers: what is written.
         normalize: vectors of length 1; those of zeros stay as they are. Numbers of fewer bits need it.
         at: the name of a line in error messages, by its number from 0.
     """
@@ -108,7 +106,6 @@ def encode_windows(
     Args:
         windows: number of the first line, from 0, and the sentences of each window.
         encode_all: what becomes of some of these, in their order.
-        title: of the progress.
 
     Returns:
         the journal's entries of all windows: "start", "lines", "crc32", "cut", "seconds".

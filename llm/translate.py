@@ -117,11 +117,7 @@ def main(job: PromptedJob) -> None:
 
 
 def prepared(job: PromptedJob, sources: dict[Direction, Path]) -> Callable[[Journal], list[Path]]:
-    """The translation, by a model that has been loaded, of texts that have been read.
-
-    Args:
-        sources: direction -> file.
-    """
+    """The translation, by a model that has been loaded, of texts that have been read."""
     from llm.generation import Answers
 
     started = time.monotonic()
@@ -163,10 +159,6 @@ def translate(
 class Asking:
     """Asks for translations of texts.
 
-    Args:
-        answers: `llm.generation.Answers`.
-        directions: all that are translated.
-
     Attributes:
         asked, cut: number of a text -> how many prompts it had, and how many of them were too long and lost
             their ends.
@@ -183,11 +175,7 @@ class Asking:
         self.cut: Counter = Counter()
 
     def __call__(self, directions: list[Direction], texts: list[list[str]], task: str) -> list[list[str]]:
-        """The translation of every line; that of an empty one is empty.
-
-        Args:
-            directions: one per text.
-        """
+        """The translation of every line; that of an empty one is empty."""
         prompts = [
             self.prompter(direction, filter(None, lines))
             for direction, lines in zip(directions, texts, strict=True)

@@ -59,12 +59,7 @@ def main(job: Tuning) -> None:
 
 
 def check_output(job: Tuning) -> None:
-    """Refuse to write where something is read.
-
-    Raises:
-        InputError: the output is a folder that is read; or the model is a stage in it, which a new
-            tuning removes.
-    """
+    """Refuse to write where something is read."""
     check_other_folder(job.output, [job.model, *job.instructions])
     if any(job.model.resolve().is_relative_to(old.resolve()) for old in job.output.glob("stage-*")):
         raise InputError(
@@ -74,9 +69,6 @@ def check_output(job: Tuning) -> None:
 
 def check_readable(job: Tuning, files: Iterable[Path]) -> None:
     """Refuse what cannot be tuned, before what was tuned is removed (`--force`).
-
-    Args:
-        files: of instructions.
 
     Raises:
         InputError: the tokenizer or a file cannot be read, or the model has no such layers, or too few
@@ -96,7 +88,6 @@ def tune(job: Tuning, instructions: Instructions, stages: list, processes: Proce
 
     Args:
         stages: of each, objective -> files of training, and of validation.
-        settings: for the record.
     """
     started = time.monotonic()
     train_stages(job, stages, processes)
@@ -141,9 +132,6 @@ def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, proc
     """Train a stage with every learning rate; the result with the lowest validation loss becomes the stage's.
 
     The thesis chose the rate of each experiment so (6.3.2). A rate that is too high for the stage has none.
-
-    Raises:
-        InputError: no rate ends with a loss that is a number.
     """
     from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import tune_stage

@@ -91,10 +91,6 @@ def without_duplicates(examples: Sequence[Inference], order: Sequence[int], size
 
     Every example is in the first batch that has room for it and none of its sentences; so each is in one
     batch, and few batches, the last ones, are smaller.
-
-    Args:
-        order: of the examples.
-        size: of a batch.
     """
     batches: list[list[int]] = []
     sentences_of: list[set[str]] = []
@@ -129,7 +125,6 @@ class Course:
     Args:
         inferences: read `nli_epochs` times, each time in another order.
         rated: read `sts_epochs` times.
-        size: of a batch.
 
     Attributes:
         stages: number of batches of either, in this order.

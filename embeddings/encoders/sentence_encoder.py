@@ -116,7 +116,6 @@ class SentenceEncoder(abc.ABC):
 
         Args:
             rows: numbers of the lines, from 0.
-            sentences: the lines.
         """
         return self.encode(sentences, language)
 

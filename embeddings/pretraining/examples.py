@@ -92,10 +92,8 @@ class Batches:
     of its language have come. Batches of a pool hold examples of similar lengths, and equally many tokens.
 
     Args:
-        languages: the examples of each.
         temperature: a language's share is proportional to its tokens^(1 / temperature).
         tokens: of a batch on average.
-        number: of the batches of the training.
 
     Raises:
         InputError: a batch has no room for several examples.

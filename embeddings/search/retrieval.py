@@ -53,12 +53,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The k nearest neighbours of either side in the other.
-
-    Attributes:
-        there: of the first side.
-        back: of the second side.
-    """
+    """The k nearest neighbours of either side in the other."""
 
     there: Neighbours
     back: Neighbours

@@ -42,12 +42,7 @@ class Processes:
 
 
 class SharedTrainingFolder(TrainingFolder):
-    """A folder of a training that several processes do together.
-
-    Args:
-        processes: of the training.
-        training: of `TrainingFolder`.
-    """
+    """A folder of a training that several processes do together."""
 
     def __init__(self, processes: Processes, *training):
         super().__init__(*training)
