@@ -116,10 +116,10 @@ class Classification:
 
     def read(self, part: str, path: Path) -> Part:
         """A file; of a training part as much as is asked for."""
-        found = self.corpus.read(path)
+        whole = self.corpus.read(path)
         if part != TRAIN or not self.corpus.draws:
-            return found
-        return found.some(int(self.train_size or self.corpus.train_size) // len(set(found.labels)))
+            return whole
+        return whole.some(int(self.train_size or self.corpus.train_size) // len(set(whole.labels)))
 
 
 def _is_even(text: str) -> bool:

@@ -65,7 +65,7 @@ def prepared(job, encoder: SentenceEncoder, path: Path, output: Path) -> Callabl
 
 def _states(encode_all: Callable, path: Path, lines: int) -> Iterator[tuple]:
     encoded = encode_all(windows(path, WINDOW))
-    for window in progress(encoded, lines, f"states {path.name}", "line", size=lambda one: one.lines):
+    for window in progress(encoded, lines, f"states {path.name}", "line", size=lambda window: window.lines):
         if window.vectors is None:
             raise InputError(
                 f"{at(path, window.start + window.not_finite + 1)}: a state is NaN or infinite; expected an"

@@ -69,7 +69,8 @@ class SmallerVectors:
         rows = []
         for how in self.compressions(queries, candidates):
             values = [
-                (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
+                (nearest_compressed(queries, candidates, how) == gold).mean()
+                for queries, candidates, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
             rows += numbers({"bytes": how.numbers.bytes, "smaller_p_at_1": fmean(values)}, part=name)

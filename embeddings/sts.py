@@ -139,7 +139,7 @@ def measure(job: Similarity) -> Measured:
             other = pairs[languages].path
             raise InputError(f"{path}: a second file of {_title(*languages)}, besides {other}; expected one")
         pairs[languages] = read_rated_pairs(path)
-    alone = {one: each for (one, other), each in pairs.items() if one == other}
+    alone = {first: each for (first, second), each in pairs.items() if first == second}
     if job.crossed:
         _check_crossed(pairs, alone)
         check_row_parallel(list(alone.values()))
@@ -178,15 +178,16 @@ def measure(job: Similarity) -> Measured:
 def _check_crossed(pairs: dict[tuple[str, str], RatedPairs], alone: dict[str, RatedPairs]) -> None:
     if len(alone) < 2:
         raise InputError("--crossed: pairs of files of one language each; expected at least two of them")
-    for (one, other), each in pairs.items():
-        if one != other and {one, other} <= set(alone):
+    for (first, second), each in pairs.items():
+        if first != second and {first, second} <= set(alone):
+            crossed = _title(first, second)
             raise InputError(
-                f"{each.path}: --crossed makes {_title(one, other)} of the files of both, too; leave one out"
+                f"{each.path}: --crossed makes {crossed} of the files of both, too; leave one out"
             )
 
 
-def _title(one: str, other: str) -> str:
-    return one if one == other else f"{one}-{other}"
+def _title(first: str, second: str) -> str:
+    return first if first == second else f"{first}-{second}"
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
