@@ -46,8 +46,6 @@ class StepFolder:
     """The folder that a step writes.
 
     Args:
-        folder: the output.
-        name: the step.
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
