@@ -29,7 +29,6 @@ from eval.probes.store import (
     choose_layers,
     sha256_of_lines,
     store_files,
-    write_index,
     write_vocabulary,
 )
 from eval.translation.raw_sets import choose_sets
@@ -79,7 +78,7 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
     if stamp.is_current(force):
         return
     from eval.probes.readers import load_reader
-    from eval.probes.storing import DirectionTokens, write_parts
+    from eval.probes.storing import DirectionTokens, write_states
 
     started = time.monotonic()
     reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
@@ -98,23 +97,14 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
         )
         for split, direction, lines, references in progress(work, len(work), "read", "direction")
     ]
-    translated = time.monotonic()
-    splits = write_parts(reader.hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
     sides = SIDES[: 1 + reader.has_decoder]
     last = max(int(row.max()) for each in directions for side in sides for row in each.rows(side))
     write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
-    write_index(output, {
-        **_described(job, reader, output),
-        "supervised": sorted({
-            each.name for each in directions if job.model.is_supervised(each.direction, reader.translator)
-        }),
-        "layers": {side: list(chosen) for side, chosen in layers.items()},
-        "encoder_output": reader.hidden.layers["encoder"][-1],
-        "splits": splits,
-        "seconds": {
-            "translate": round(translated - started, 2), "states": round(time.monotonic() - translated, 2),
-        },
-    })  # fmt: skip
+    supervised = {
+        each.name for each in directions if job.model.is_supervised(each.direction, reader.translator)
+    }
+    described = _described(job, reader, output) | {"supervised": sorted(supervised)}
+    write_states(reader.hidden, layers, directions, job, output, described, started)
     stamp.finish(store_files(output))
 
 

@@ -89,8 +89,8 @@ def measure(options: Options) -> Measured:
 
     measured = Measured()
     for number, folder in enumerate(options.states):
-        found = recognize(folder, options)
-        references = ", references" if found.run["forced"] == "reference" else ""
-        measured.add(found.run | {"variant": options.variant + references}, found.rows)
-        measured.arrays |= {f"{number} {name}": values for name, values in found.weights.items()}
+        recognition = recognize(folder, options)
+        references = ", references" if recognition.run["forced"] == "reference" else ""
+        measured.add(recognition.run | {"variant": options.variant + references}, recognition.rows)
+        measured.arrays |= {f"{number} {name}": values for name, values in recognition.weights.items()}
     return measured

@@ -62,9 +62,9 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
     Raises:
         InputError: there is none, or the two directions of one have different numbers of sentences.
     """
-    known = store.directions(split)
-    alone = [direction for direction in known if direction[::-1] not in known]
-    pairs = [direction for direction in known if direction[0] < direction[1] and direction not in alone]
+    directions = store.directions(split)
+    alone = [direction for direction in directions if direction[::-1] not in directions]
+    pairs = [direction for direction in directions if direction[0] < direction[1] and direction not in alone]
     named = ", ".join("-".join(direction) for direction in alone)
     if not pairs:
         raise InputError(
@@ -73,7 +73,7 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
         )
     if alone:
         print(f"warning: {store.folder}: without the opposite direction, left out: {named}", file=sys.stderr)
-    found = []
+    parallel = []
     for pair in pairs:
         parts = store.encoder(split, pair), store.encoder(split, pair[::-1])
         if len(parts[0]) != len(parts[1]):
@@ -82,8 +82,8 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
                 f" {'-'.join(pair[::-1])}, expected parallel ones; extract both with the same --max-lines"
             )
         kind = "supervised" if {pair, pair[::-1]} <= store.supervised else "zero-shot"
-        found.append(ParallelPair(*pair, kind, parts))
-    return found
+        parallel.append(ParallelPair(*pair, kind, parts))
+    return parallel
 
 
 def encoder_layers(store: StateStore) -> dict[str, str]:
@@ -106,8 +106,6 @@ class Pooled:
     """Mean-pooled sentences of one layer. Directions may share a part, which is pooled once.
 
     Args:
-        layer: name in the store.
-        only_words: without tags and `</s>`.
         then: what is made of them (sentences x C), for example normalized.
     """
 
@@ -136,7 +134,6 @@ def layerwise(
     """Compare the two sides of every pair in every encoder layer of a store.
 
     Args:
-        folder: of the store.
         then: applied to the mean-pooled sentences of each side.
         compare: function of the pair and of what `then` gave for both sides -> rows.
 

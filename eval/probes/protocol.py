@@ -116,7 +116,7 @@ class Protocol:
         """What sets the protocol apart from the default one, for the name of its curve; "" for nothing."""
         defaults = PROTOCOLS[self.name]
         others = [
-            words.format(",".join(f"{one:g}" for one in value) if isinstance(value, list) else value)
+            words.format(",".join(f"{number:g}" for number in value) if isinstance(value, list) else value)
             for setting, words in WORDS.items()
             if (value := getattr(self, setting)) not in (None, defaults.get(setting))
         ]

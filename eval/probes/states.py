@@ -30,7 +30,6 @@ from eval.probes.store import (
     choose_layers,
     sha256_of_lines,
     store_files,
-    write_index,
     write_vocabulary,
 )
 from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
@@ -81,13 +80,12 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     """Load, translate, force, store.
 
     Args:
-        stamp: describes the work, for which a journal of translations is kept.
-        continued: take what is in the journal of a run that was killed.
+        continued: take what is in the journal of translations of a run that was killed.
     """
     from command_line.journal import Journal
     from eval.probes.hidden_states import CheckpointStates
     from eval.probes.readers import tokens_of
-    from eval.probes.storing import DirectionTokens, write_parts
+    from eval.probes.storing import DirectionTokens, write_states
     from eval.translation.decoding import build_decoder, load_sources
 
     started = time.monotonic()
@@ -107,21 +105,12 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
         for path in store_files(output):  # of an earlier extraction
             path.unlink()
         outputs = forced_tokens(decoder, journal, job, keys, sources)
-    translated = time.monotonic()
     directions = [
         DirectionTokens(*key, tokens_of(part, forced, dictionary.eos()), text_sha256(job, *key))
         for key, part, forced in zip(keys, sources, outputs, strict=True)
     ]
-    splits = write_parts(hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
     write_vocabulary(output, [dictionary[number] for number in range(len(dictionary))])
-    seconds = {"translate": translated - started, "states": time.monotonic() - translated}
-    write_index(output, {
-        **described(job, loaded),
-        "layers": {side: list(chosen) for side, chosen in layers.items()},
-        "encoder_output": hidden.layers["encoder"][-1],
-        "splits": splits,
-        "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
-    })  # fmt: skip
+    write_states(hidden, layers, directions, job, output, described(job, loaded), started)
     journal.remove()
     stamp.finish(store_files(output))
 

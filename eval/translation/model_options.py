@@ -10,6 +10,7 @@ from eval.translation.evaluated_model import EvaluatedModel, NamedModel
 from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.translator import Translator, TranslatorOptions
 
 OF_FAIRSEQ = "DATA is of fairseq-preprocess"
 OF_TRANSFORMERS = "of a folder of transformers"
@@ -76,3 +77,40 @@ def model_of(named: NamedModel, raw_text: RawTextOptions) -> EvaluatedModel | Ra
             )
     values = vars(named) | vars(raw_text)
     return kind(**{name: values[name] for name in options_of_kind})
+
+
+def model_in(
+    path: str | Path | FairseqModel, data: str | Path | None = None
+) -> EvaluatedModel | FairseqModel | TransformersModel:
+    """The model of a folder or checkpoint, not loaded yet; a `FairseqModel` names its files itself.
+
+    Args:
+        data: the binarized folder of a checkpoint.
+
+    Raises:
+        InputError: data that is not read; without data, a folder that is neither of `transformers` nor of
+            `fairseq_ext package`.
+    """
+    if not isinstance(path, FairseqModel):
+        path = Path(path)
+        if not is_model_folder(path):
+            return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
+    if data:
+        raise InputError(
+            f"data={str(data)!r}: only a checkpoint is read with a binarized folder; leave it out"
+        )
+    return path if isinstance(path, FairseqModel) else TransformersModel(path)
+
+
+def load_translator(
+    folder: str | Path | FairseqModel, options: TranslatorOptions | None = None
+) -> Translator:
+    """The translator of a folder, whatever model is in it.
+
+    Args:
+        folder: of `fairseq_ext package`, or of an encoder-decoder of `transformers`; or a `FairseqModel`.
+
+    Raises:
+        InputError: it is none of them, or the model cannot be loaded.
+    """
+    return model_in(folder).translator(options or TranslatorOptions())

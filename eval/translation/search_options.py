@@ -139,5 +139,5 @@ class RescoringOptions:
 def _together(options, first: str, *others: str) -> None:
     for name in others:
         if getattr(options, name) is not None and getattr(options, first) is None:
-            name, first = (f"--{one.replace('_', '-')}" for one in (name, first))
+            name, first = (f"--{option_name.replace('_', '-')}" for option_name in (name, first))
             raise InputError(f"{name}: only with {first}")

@@ -30,9 +30,6 @@ class TransformersSearch(Protocol):
 class TransformersTranslator(Translator):
     """A model that is loaded.
 
-    Args:
-        model: a `TransformersModel`.
-
     Raises:
         InputError: options that its search does not have; a folder that does not pass the gate, of another
             kind, without a tokenizer, or whose tokenizer has more ids than the model has vectors.
@@ -76,8 +73,8 @@ class TransformersTranslator(Translator):
     def search(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
     ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
-        for numbers, found in self._searched(sentences, count, with_scores):
-            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+        for numbers, lists in self._searched(sentences, count, with_scores):
+            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in lists]
 
     def _searched(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
@@ -112,9 +109,9 @@ class TransformersTranslator(Translator):
     def outputs(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         """Token ids of the best translation of every sentence, without tag and `</s>`."""
         outputs: dict[int, list[int]] = {}
-        for numbers, found in self._searched(sentences, 1, with_scores=False):
+        for numbers, lists in self._searched(sentences, 1, with_scores=False):
             forced = self.marks(sentences[numbers[0]].direction).forced
-            for number, ((ids, _),) in zip(numbers, found, strict=True):
+            for number, ((ids, _),) in zip(numbers, lists, strict=True):
                 outputs[number] = self._words(ids, forced)
         return [outputs[number] for number in range(len(sentences))]
 
@@ -134,8 +131,8 @@ class TransformersTranslator(Translator):
     def _own_codes(self, direction: Direction) -> Direction:
         sides = (self.languages.sources, self.languages.targets)
         source, target = (
-            model_code(code, known, self.codes, self.folder)
-            for code, known in zip(direction, sides, strict=True)
+            model_code(code, side, self.codes, self.folder)
+            for code, side in zip(direction, sides, strict=True)
         )
         return source, target
 

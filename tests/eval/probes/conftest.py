@@ -25,8 +25,8 @@ def row_of():
 
     def find(html: str, *first: str) -> list[str]:
         rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in html.split("<tr")]
-        (found,) = [row[len(first) :] for row in rows if tuple(map(str.strip, row[: len(first)])) == first]
-        return [text.strip() for text in found]
+        (cells,) = [row[len(first) :] for row in rows if tuple(map(str.strip, row[: len(first)])) == first]
+        return [text.strip() for text in cells]
 
     return find
 

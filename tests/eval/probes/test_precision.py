@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eval.probes.precision import batches_of
+from eval.probes.retrieval import batches_of
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from eval.probes.precision import batches_of
     ],
 )
 def test_batches(sizes, most, expected):
-    assert [(one.start, one.stop) for one in batches_of(np.array(sizes), most)] == expected
+    assert [(batch.start, batch.stop) for batch in batches_of(np.array(sizes), most)] == expected

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data_prep.formats.alignments import AlignedSpansWriter
-from eval.probes.precision import word_vectors
+from eval.probes.retrieval import word_vectors
 from eval.probes.store import StateStore
 from tests.embeddings.test_precision import cosine
 from tests.eval.probes.planted import write_store

@@ -103,14 +103,14 @@ def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, com
         model.mkdir(exist_ok=True)
         if log:
             (model / "train.log").write_text(log)
-        known = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
+        checkpoint = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
         record = {
             "format": 1,
             "kind": "scores",
             "system": {"name": name, "seed": 1},
             "data": {"path": "toy", "dictionary_sha256": None},
             "split": "test",
-            "checkpoint": known,
+            "checkpoint": checkpoint,
             "pivot": "en" if again else None,
             "directions": {"de-fr": direction("zero-shot", lines=3.0)},
             "scoring": SCORING,
