@@ -87,11 +87,7 @@ class DownloadJob:
 
 
 def chosen_languages(job: DownloadJob) -> list[str]:
-    """The languages asked for, or all of the corpus.
-
-    Raises:
-        InputError: one that the corpus does not have.
-    """
+    """The languages asked for, or all of the corpus."""
     corpus = CORPORA.get(job.name)
     if job.langs is None:
         if corpus is None:
@@ -127,12 +123,7 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
 
 
 def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
-    """The pairs without the centric language that are asked for, each in alphabetical order.
-
-    Raises:
-        InputError: the corpus has no such training text, or an entry is no pair of its languages, or is there
-            anyway.
-    """
+    """The pairs without the centric language that are asked for, each in alphabetical order."""
     if job.further_pairs and (job.name == MTDATA or CORPORA[job.name].read_pair is None):
         raise InputError(f"--further-pairs: {job.name} has none; leave the option out")
     further = []
@@ -150,11 +141,7 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
 
 
 def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
-    """Write one bitext, of training its first `train_pairs` lines; returns its number of lines.
-
-    Raises:
-        InputError: it has none.
-    """
+    """Write one bitext, of training its first `train_pairs` lines; returns its number of lines."""
     count = 0
     outputs = [folder / f"{bitext.split}.{bitext.pair}.{code}" for code in bitext.pair.split("-")]
     rows = islice(bitext.rows(), train_pairs if bitext.split == TRAIN else None)

@@ -20,9 +20,6 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
     """A table `train.LANG` whose lines are empty where a language has no translation; `multiway/SPLIT.LANG`
     for the languages that have all evaluation sentences, SPLIT.en-LANG.* with English for the others: pairs
     without English of these have no evaluation set.
-
-    Raises:
-        InputError: it is not published as one file, so there is nothing to download.
     """
     if not source.is_local:
         raise InputError(
