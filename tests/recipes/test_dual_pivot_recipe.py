@@ -77,15 +77,8 @@ def test_bucc_has_hyperparameters_of_its_own():
     for pair in PIVOTS["xlm_r"]:
         assert unpaired_of(found[f"unpaired-bucc-{pair}"]) == (0, 1, 5, 2)  # 5.2
     options = [
-        "--config",
-        "xlm_r",
-        "--encoder",
-        "mlm",
-        "--bucc",
-        "bucc18",
-        "--systems",
-        "unpaired-bucc-de-en",
-    ]
+        "--config", "xlm_r", "--encoder", "mlm", "--bucc", "bucc18", "--systems", "unpaired-bucc-de-en",
+    ]  # fmt: skip
     (words,) = commands(*options, stages="evaluate")
     args = parse_command(words)
     assert (args.tuned, args.tested, args.universal_threshold) == ("training", "training", False)
@@ -194,13 +187,8 @@ def test_encoders_with_a_name_are_measured_as_they_are():
     """Beside the layers of further folders; LASER and LaBSE of Tables 2, 3 and 7."""
     options = (
         *L10N,
-        "--systems",
-        "paired-de-en",
-        "--compared",
-        "models/mbert,LASER=vectors",
-        "--tatoeba",
-        "v1",
-    )
+        "--systems", "paired-de-en", "--compared", "models/mbert,LASER=vectors", "--tatoeba", "v1",
+    )  # fmt: skip
     *measured, report = dry_run(RECIPE, *options, "--stages", "untrained,report")
     named = [words for words in measured if "LASER" in words]
     assert {(str(args.model), args.layer) for args in map(parse_command, named)} == {("vectors", None)}

@@ -155,15 +155,11 @@ def test_preparation_aligns_what_the_systems_need(tmp_path):
             steps(commands(tmp_path, "--config", "enja", "--systems", systems, stages="prepare")) == expected
         )
     options = (
-        "--config",
-        "enja",
-        "--systems",
-        "mbart+FA",
-        "--mbart",
+        "--config", "enja", "--systems", "mbart+FA", "--mbart",
         str(tmp_path),
         "--out-of-domain",
         str(tmp_path),
-    )
+    )  # fmt: skip
     found = commands(tmp_path, *options, stages="prepare")
     assert steps(found) == [*plain, "tokenize", *fast, *lexicon, "trim-mbart"]
     (subword,) = [words for words in found if words[3] == "subword"]
