@@ -65,13 +65,8 @@ def test_the_batch_is_the_papers_on_any_number_of_gpus(config, devices):
 def test_finetuning_of_jass_has_the_batch_of_one_gpu_and_pretraining_of_four(devices, tmp_path):
     common = ("--config", "aspec-ja-en", "--systems", "jass", "--sizes", "3000", "--directions", "ja-en")
     text = ("--data-root", str(tmp_path), "--monolingual", str(tmp_path), "--seeds", "1")
-    found = dry_run(
-        "jass_enss",
-        *common,
-        *text,
-        "--stages", "pretrain,finetune", "--launcher", "gpu", "--gpus",
-        str(devices),
-    )  # fmt: skip
+    run = ("--stages", "pretrain,finetune", "--launcher", "gpu", "--gpus", str(devices))
+    found = dry_run("jass_enss", *common, *text, *run)
     batches = [(args.batches_per_update, args.max_tokens) for args in map(parse_training, found)]
     assert batches == [(4, 4096), (1, 4096)]
 

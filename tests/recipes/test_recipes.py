@@ -99,20 +99,13 @@ def test_help_names_every_option(name):
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
-        (
-            ["--config", "opus", "--seeds", "x"],
-            "--seeds: found 'x', expected a whole number from 1",
-        ),
+        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number from 1"),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",
         ),
         (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
         (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
-        (
-            ["--config", "opus", "--gpus", "0"],
-            "--gpus: found '0', expected a whole number from 1",
-        ),
         (
             ["--config", "opus", "--probe-lines", "few"],
             "--probe-lines: found 'few', expected a whole number from 1",
@@ -128,20 +121,11 @@ def test_help_names_every_option(name):
         (["--config", "opus", "--output", ""], "--output: expected a value"),
         (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
         (["--config", "opus", "--systems", ""], "--systems: expected a value"),
-        (["--config", "opus", "--seeds", ""], "--seeds: expected a value"),
-        (["--config", "opus", "--stages", ""], "--stages: expected a value"),
         (["--config", "opus", "--stages", "prepare train"], "--stages: found 'prepare train', expected one"),
         (["--config", "opus", "--stages", "prepare\ntrain"], "--stages: found 'prepare"),
         (["--config", "opus", "--systems", "1 2"], "--systems: found '1 2', expected one of: 0 1 2"),
         (["--config", "opus", "--systems", "1,,2"], "--systems: found '1,,2', expected a list without empty"),
-        (["--config", "opus", "--seeds", "1,"], "--seeds: found '1,', expected a list without empty items"),
-        (["--config", "opus", "--stages", ","], "--stages: found ',', expected a list without empty items"),
         (["--config", "opus", "--systems", "1,2,1"], "--systems: found '1' twice in '1,2,1', expected every"),
-        (
-            ["--config", "opus", "--seeds", "3,3"],
-            "--seeds: found '3' twice in '3,3', expected every one once",
-        ),
-        (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
         (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
         (
             ["--config", "opus", "--seeds", "9999999999"],
@@ -467,10 +451,7 @@ def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():
     assert first[-1] == ["rm", "-r", "out/states/system4-seed1"]
     translations = [f"out/translations/system{system}-seed{seed}" for system in (0, 4) for seed in (1, 10)]
     assert commands[-1] == [
-        "python", "-m", "eval", "probe", "off-target",
-        *translations,
-        "--output",
-        "out/probes",
+        "python", "-m", "eval", "probe", "off-target", *translations, "--output", "out/probes",
     ]  # fmt: skip
 
 
