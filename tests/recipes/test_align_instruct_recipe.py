@@ -137,16 +137,8 @@ def test_other_batches_make_the_same_update(words, sentences, batches):
 def test_devices_that_do_not_share_an_update_evenly_are_named():
     options = [
         *BLOOMZ,
-        "--stages",
-        "tune",
-        "--systems",
-        "mt",
-        "--launcher",
-        "gpu",
-        "--gpus",
-        "3",
-        "--dry-run",
-    ]
+        "--stages", "tune", "--systems", "mt", "--launcher", "gpu", "--gpus", "3", "--dry-run",
+    ]  # fmt: skip
     result = recipe("align_instruct", *options)
     assert "out/models/mt-seed1: 3 devices of 8 instructions: 1008 in an update, not 1024" in result.stderr
 
