@@ -34,7 +34,7 @@ def command(capsys):
     """Run `python -m embeddings …` in this process."""
 
     def call(*argv) -> Result:
-        status = run("embeddings", "", commands.COMMANDS, [str(one) for one in argv])
+        status = run("embeddings", "", commands.COMMANDS, [str(word) for word in argv])
         return Result(status, *capsys.readouterr())
 
     return call
@@ -53,17 +53,17 @@ def one_space(checkpoint_options):
 @pytest.fixture
 def asked(monkeypatch) -> list[tuple[str, str | None]]:
     """The first sentence and the language of everything that the encoder of a command is given."""
-    found = []
+    calls = []
 
     class Recording(SentenceEncoder):
         name, width = "toy", 3
 
         def encode(self, sentences, language=None):
-            found.append((sentences[0], language))
+            calls.append((sentences[0], language))
             return np.eye(len(sentences), 3, dtype=np.float32)
 
         def record(self):
             return {}
 
     monkeypatch.setattr(EncoderOptions, "load", lambda self: Recording())
-    return found
+    return calls

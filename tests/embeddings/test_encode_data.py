@@ -81,10 +81,10 @@ def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data
     assert done.status == 0, done.err
     assert done.out.split() == [f"{data}/{name}.teacher.vectors" for name in NAMES]
     for name in NAMES:
-        found = stored(data, name)
-        np.testing.assert_allclose(rows(found), expected(checkpoint_options, name), atol=1e-5)
-        assert found.description["read"]["kind"] == reads
-        assert found.description["encoder"]["width"] == found.width == 32
+        vectors = stored(data, name)
+        np.testing.assert_allclose(rows(vectors), expected(checkpoint_options, name), atol=1e-5)
+        assert vectors.description["read"]["kind"] == reads
+        assert vectors.description["encoder"]["width"] == vectors.width == 32
     assert "complete, skipped" in command("encode", "--data", data, *checkpoint_options, *options).err
 
 
@@ -165,7 +165,7 @@ def test_a_folder_whose_settings_have_changed_is_another_encoder(tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}))
     files_of.cache_clear()
-    assert [name for name, found in files_of(folder).items() if found != before[name]] == ["config.json"]
+    assert [name for name, sha256 in files_of(folder).items() if sha256 != before[name]] == ["config.json"]
 
 
 @pytest.mark.slow

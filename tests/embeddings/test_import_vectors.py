@@ -41,8 +41,8 @@ def test_any_command_reads_them(command, made, tmp_path, monkeypatch):
     assert retrieved.record["cut"] is None  # who knows
     done = command("mine", *files, *model, "--output", tmp_path / "mined")
     assert done.status == 0, done.err
-    found = EncoderOptions(tmp_path / "vectors").load().encode(sentences(9, seed=1)[:2], "en")
-    np.testing.assert_array_equal(found, made["en"][:2].astype(np.float32))
+    vectors = EncoderOptions(tmp_path / "vectors").load().encode(sentences(9, seed=1)[:2], "en")
+    np.testing.assert_array_equal(vectors, made["en"][:2].astype(np.float32))
 
 
 def test_the_raw_format_of_laser(command, made, tmp_path):

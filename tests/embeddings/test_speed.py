@@ -31,11 +31,11 @@ def test_encoders_take_turns_after_a_warm_up(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(speed.time, "perf_counter", lambda: clock.now)
     encoders = [clock.encoder("slow", 2.0), clock.encoder("fast", 0.5)]
-    found = take_turns(encoders, ["a"] * 40, "de", rounds=3)
+    seconds = take_turns(encoders, ["a"] * 40, "de", rounds=3)
     assert [name for name, *_ in clock.calls] == ["slow", "fast"] * 4
     assert clock.calls[0] == ("slow", 32, "de") and clock.calls[2] == ("slow", 40, "de")
-    assert [slow / fast for slow, fast in zip(*found, strict=True)] != [4.0] * 3  # it is slower by then
-    assert all(1 < slow / fast < 4.1 for slow, fast in zip(*found, strict=True))
+    assert [slow / fast for slow, fast in zip(*seconds, strict=True)] != [4.0] * 3  # it is slower by then
+    assert all(1 < slow / fast < 4.1 for slow, fast in zip(*seconds, strict=True))
 
 
 def test_the_result_and_its_table(command, one_space, tmp_path):

@@ -12,7 +12,7 @@ from tests.eval.rows import by_name
 
 
 def rated(first, second, ratings):
-    return [f"{one},{other},{rating}" for one, other, rating in zip(first, second, ratings, strict=True)]
+    return [f"{left},{right},{rating}" for left, right, rating in zip(first, second, ratings, strict=True)]
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def sts(command, one_space, output, *argv):
 
 
 def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files, tmp_path):
-    found = sts(command, one_space, tmp_path / "out", *files, "--crossed")
-    assert set(found["spearman"]) == {"de", "en", "de-en", "en-de"}
+    correlations = sts(command, one_space, tmp_path / "out", *files, "--crossed")
+    assert set(correlations["spearman"]) == {"de", "en", "de-en", "en-de"}
     (run,) = json.loads((tmp_path / "out/sts.json").read_text())["runs"]
     de, en = map(checksum, files)
     assert run["texts"] == {"de": de, "en": en, "de-en": f"{de} {en}", "en-de": f"{en} {de}"}
@@ -45,8 +45,10 @@ def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files,
     first, second = encoder.encode(sentences(5, 1), "de"), encoder.encode(sentences(5, 6), "en")
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(first, second, strict=True)]
     ratings = [0.5, 4, 2, 3.2, 1]
-    assert found["spearman"]["de-en"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
-    assert found["pearson"]["de-en"] == pytest.approx(100 * pearsonr(cosines, ratings).statistic, abs=1e-4)
+    assert correlations["spearman"]["de-en"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
+    assert correlations["pearson"]["de-en"] == pytest.approx(
+        100 * pearsonr(cosines, ratings).statistic, abs=1e-4
+    )
     stored = np.load(tmp_path / "out/sts.npz")["cosine-and-rating/de-en"]
     assert stored == pytest.approx(np.stack([cosines, ratings], axis=1), abs=1e-6)
 
@@ -59,12 +61,12 @@ def test_files_of_two_languages(command, one_space, tmp_path, ending):
     mixed = write(tmp_path / f"STS.en-ar.{ending}", rows)
     same = write(tmp_path / f"STS.ar-ar.{ending}", rows)
     plain = write(tmp_path / "STS.es-test.csv", rated(english, arabic, ratings))
-    found = sts(command, one_space, tmp_path / "out", mixed, same, plain, "--crossed")
-    assert set(found["spearman"]) == {"en-ar", "ar", "es", "ar-es", "es-ar"}
+    correlations = sts(command, one_space, tmp_path / "out", mixed, same, plain, "--crossed")
+    assert set(correlations["spearman"]) == {"en-ar", "ar", "es", "ar-es", "es-ar"}
     encoder = encoder_of(one_space)
     first, second = encoder.encode(english, "en"), encoder.encode(arabic, "ar")
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(first, second, strict=True)]
-    assert found["spearman"]["en-ar"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
+    assert correlations["spearman"]["en-ar"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
 
 
 def test_languages_reach_the_encoder(asked, tmp_path):
@@ -88,10 +90,10 @@ def test_equal_vectors_correlate_with_nothing(command, one_space, tmp_path):
 def test_quoted_fields_and_tabs(command, one_space, tmp_path):
     quoted = write(tmp_path / "sts-de.csv", ['"w1, w2",w1,3', 'w3,"w4, ""w5""",1', "w6,w6,5"])
     tabs = write(tmp_path / "sts-en.tsv", ["w1, w2\tw1\t3", 'w3\tw4, "w5"\t1', "w6\tw6\t5"])
-    found = sts(command, one_space, tmp_path / "out", quoted, tabs)
-    assert found["lines"] == {"de": 3, "en": 3}
-    assert found["spearman"]["de"] == found["spearman"]["en"]
-    assert found["pearson"]["de"] == found["pearson"]["en"]
+    correlations = sts(command, one_space, tmp_path / "out", quoted, tabs)
+    assert correlations["lines"] == {"de": 3, "en": 3}
+    assert correlations["spearman"]["de"] == correlations["spearman"]["en"]
+    assert correlations["pearson"]["de"] == correlations["pearson"]["en"]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def trained(english, tmp_path_factory):
     output = tmp_path_factory.mktemp("trained") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "retrieval", retrieval_and_vectors)
-        assert run("embeddings", "", COMMANDS, [str(one) for one in options(english, output)]) == 0
+        assert run("embeddings", "", COMMANDS, [str(word) for word in options(english, output)]) == 0
     return output
 
 
@@ -127,21 +127,21 @@ def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
     assert done.status == 0, done.err
     assert done.out == f"{tmp_path}/out/encoder\n"
     assert record_of(tmp_path / "out")["best"] == record_of(tmp_path / "out")["checkpoints"][2]
-    found = vectors_of(tmp_path / "out/encoder")
-    assert np.allclose(found, seen[3], atol=1e-6)
+    vectors = vectors_of(tmp_path / "out/encoder")
+    assert np.allclose(vectors, seen[3], atol=1e-6)
     for number in (0, 1, 2, 4, 5, 10):
-        assert not np.allclose(found, seen[number], atol=1e-4)
+        assert not np.allclose(vectors, seen[number], atol=1e-4)
 
 
 def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, monkeypatch):
     """Of every update; a state has the last one alone, however many there are."""
-    found, before = [], training.Progress.on_log
+    rates, before = [], training.Progress.on_log
 
     def stop(self, folder):
         raise KeyboardInterrupt
 
     def noted(self, settings, state, control, logs=None, **others):
-        found.extend(logs[name] for name in logs if name == "learning_rate")
+        rates.extend(logs[name] for name in logs if name == "learning_rate")
         before(self, settings, state, control, logs, **others)
 
     monkeypatch.setattr(training.Progress, "on_log", noted)
@@ -150,7 +150,7 @@ def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, mo
         command(*options(english, tmp_path / "out", "--warmup", 0.5))
     state = json.loads((tmp_path / "out/training/checkpoint-10/trainer_state.json").read_text())
     assert [each["step"] for each in state["log_history"]] == [10]
-    assert found == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
+    assert rates == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
 
 
 def killed_in(name):
@@ -244,7 +244,7 @@ def test_refusals(english, command, tmp_path, others, line):
     others = [each.format(data=english) for each in others]
     refused = command(*options(english, tmp_path / "out", *others))
     assert refused.status == 2
-    errors = [one for one in refused.err.splitlines() if "error: " in one]
+    errors = [line for line in refused.err.splitlines() if "error: " in line]
     assert len(errors) == 1 and line in errors[0]
     assert not (tmp_path / "out").exists()
 

@@ -45,7 +45,7 @@ def trained(data, tmp_path_factory):
     from embeddings.__main__ import COMMANDS
 
     output = tmp_path_factory.mktemp("trained") / "out"
-    assert run("embeddings", "", COMMANDS, [str(one) for one in options(data, output)]) == 0
+    assert run("embeddings", "", COMMANDS, [str(word) for word in options(data, output)]) == 0
     return output
 
 
@@ -119,7 +119,7 @@ def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
         done = command(*options(data, tmp_path / "out"))
     assert done.status == 0, done.err
     record = record_of(tmp_path / "out")["training"]
-    assert [one["accuracy"] for one in record["checkpoints"]] == [50, 70, 60, 70]
+    assert [checkpoint["accuracy"] for checkpoint in record["checkpoints"]] == [50, 70, 60, 70]
     assert record["best"] == record["checkpoints"][1]
     assert record["updates"] == record["checkpoints"][-1]["update"] == 144
 
@@ -205,7 +205,7 @@ def by_retrieval(data, output, *others) -> list:
 def inference_texts() -> dict[str, list[str]]:
     """The premises of other pairs."""
     premises = [first for first, _, label in pairs(20, seed=5) if label == "entailment"]
-    return {"de": [in_german(one) for one in premises], "en": premises}
+    return {"de": [in_german(sentence) for sentence in premises], "en": premises}
 
 
 @pytest.mark.parametrize("others", [["--layer", 1], [], ["--precision", "bfloat16"]])
@@ -216,8 +216,8 @@ def test_the_best_in_retrieval_is_kept(data, command, tmp_path, others):
     record = record_of(tmp_path / "out")
     checkpoints, best = record["training"]["checkpoints"], record["training"]["best"]
     assert len(checkpoints) == 4
-    assert best["p_at_1"] == max(one["p_at_1"] for one in checkpoints) > 0.1
-    assert len({one["p_at_1"] for one in checkpoints}) > 1
+    assert best["p_at_1"] == max(checkpoint["p_at_1"] for checkpoint in checkpoints) > 0.1
+    assert len({checkpoint["p_at_1"] for checkpoint in checkpoints}) > 1
     assert [Path(path).name for pair in best["pairs"] for path in pair["files"]] == [
         "first.en", "first.de", "first.en", "first.fr", "second.de", "second.en",
     ]  # fmt: skip
@@ -275,7 +275,7 @@ def test_retrieval_changes_nothing_of_what_is_learned(data, command, tmp_path, m
     ],
 )
 def test_a_wrong_validation_is_one_line(data, command, tmp_path, others, message):
-    given = [one.format(data=data) for one in others]
+    given = [word.format(data=data) for word in others]
     refused = command(*by_retrieval(data, tmp_path / "out"), *given)
     assert refused.status == 2
     assert message in refused.err and "Traceback" not in refused.err
@@ -331,7 +331,7 @@ def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):
     ],
 )  # fmt: skip
 def test_what_is_refused_is_one_line(data, command, tmp_path, others, message):
-    refused = command(*options(data, tmp_path / "out", *(one.format(data=data) for one in others)))
+    refused = command(*options(data, tmp_path / "out", *(word.format(data=data) for word in others)))
     assert refused.status == 2
     assert message in refused.err and "Traceback" not in refused.err
     assert not (tmp_path / "out/model").exists()

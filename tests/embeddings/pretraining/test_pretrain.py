@@ -32,7 +32,7 @@ def trained(text, tmp_path_factory):
     from embeddings.__main__ import COMMANDS
 
     output = tmp_path_factory.mktemp("trained") / "out"
-    assert run("embeddings", "", COMMANDS, [str(one) for one in options(text, output)]) == 0
+    assert run("embeddings", "", COMMANDS, [str(word) for word in options(text, output)]) == 0
     return output
 
 
@@ -49,7 +49,7 @@ def test_keeps_complete_encoders_with_their_validation(trained, command, tmp_pat
         "pretraining.json", "update-2", "update-4", "update-6",
     ]  # fmt: skip
     record = json.loads((trained / "pretraining.json").read_text())
-    assert [one["update"] for one in record["encoders"]] == [2, 4, 6]
+    assert [encoder["update"] for encoder in record["encoders"]] == [2, 4, 6]
     last = record["encoders"][-1]
     assert last == {"folder": "update-6"} | json.loads((trained / "update-6/validation.json").read_text())
     assert set(last["languages"]) == {"de", "en"}
@@ -206,7 +206,7 @@ def test_refusals(text, command, tmp_path, monkeypatch, others, line):
         )
     refused = command(*options(text, tmp_path / "out", *others))
     assert refused.status == 2
-    errors = [one for one in refused.err.splitlines() if one.startswith("error: ")]
+    errors = [line for line in refused.err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
     assert line in errors[0]
 
