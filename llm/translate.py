@@ -13,7 +13,7 @@ with --beam; the thesis does not say.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,13 +24,13 @@ from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, force_switch, option, output_folder
-from command_line.outputs import check_other_folder, checksum, write_json, write_text
+from command_line.outputs import check_other_folder
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
-from eval.scored import TRANSLATION
 from eval.translation.evaluated_model import SETS
+from eval.translation.translated_folder import write_translations
 from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
@@ -147,13 +147,12 @@ def translate(
         translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
     else:
         translations = ask(list(sources), texts, "translate")
-    files = [job.output / f"{format_direction(direction)}.txt" for direction in sources]
-    for file, hypotheses in zip(files, translations, strict=True):
-        write_text(file, "".join(f"{line}\n" for line in hypotheses))
-    record = describe(job, sources, job.output, translations, ask.cut, time.monotonic() - started)
-    write_json(job.output / TRANSLATION, record)
+    described = describe(job)
+    hypotheses = dict(zip(sources, translations, strict=True))
+    cut = {direction: {"cut_prompts": ask.cut[number]} for number, direction in enumerate(sources)}
+    files = write_translations(job.output, described, hypotheses, job.model.taught(), started, details=cut)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    return [job.output / TRANSLATION, *files]
+    return files
 
 
 class Asking:
@@ -187,40 +186,16 @@ class Asking:
         return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
-def describe(
-    job: PromptedJob,
-    sources,
-    output: Path,
-    translations: list[list[str]],
-    cut: Mapping[int, int],
-    seconds: float,
-) -> dict:
-    """The contents of `translate.json`.
-
-    Args:
-        cut: number of a direction -> prompts that lost their ends.
-    """
-    taught = job.model.taught()
-    entries = {
-        format_direction(direction): {
-            "kind": "supervised" if direction in taught else "zero-shot",
-            "lines": len(hypotheses),
-            "cut_prompts": cut[number],
-            "sha256": checksum(output / f"{format_direction(direction)}.txt"),
-        }
-        for number, (direction, hypotheses) in enumerate(zip(sources, translations, strict=True))
-    }
+def describe(job: PromptedJob) -> dict:
+    """What `translate.json` says of model, data and search."""
     return {
-        "format": 1,
         **job.model.provenance(job.asked.label),
         "prompt_template": job.asked.template,
-        "data": {"path": path_in_record(job.data, output), "dictionary_sha256": None},
+        "data": {"path": path_in_record(job.data, job.output), "dictionary_sha256": None},
         "dataset": job.dataset or job.data.resolve().name,
         "split": job.split,
         "beam": job.search.beam,
         "max_len_b": job.search.max_output,
         "max_input": job.search.max_input,
         "pivot": job.pivot,
-        "directions": entries,
-        "seconds": round(seconds, 1),  # of this run
     }
