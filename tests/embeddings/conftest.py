@@ -40,6 +40,20 @@ def command(capsys):
     return call
 
 
+@pytest.fixture
+def refusal(command):
+    """Run a command that is to be refused; its one line of an error."""
+
+    def call(*argv) -> str:
+        result = command(*argv)
+        assert result.status == 2 and "Traceback" not in result.err
+        (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+        assert result.err.endswith(f"{line}\n")
+        return line.removeprefix("error: ")
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def one_space(checkpoint_options):
     """The same with T-ENC tags, told one target language: equal sentences of all languages are one vector."""

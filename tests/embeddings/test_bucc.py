@@ -186,12 +186,11 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
         (["--pairs", "de-en", "--tuned", "sample"], "de-en.sample.de: no such file"),
     ],
 )
-def test_what_is_missing_is_one_line(command, one_space, folder, tmp_path, options, message):
-    result = command("bucc", *one_space, folder, *options, "--output", tmp_path / "out")
-    assert result.status == 2 and message in result.err
+def test_what_is_missing_is_one_line(refusal, one_space, folder, tmp_path, options, message):
+    assert message in refusal("bucc", *one_space, folder, *options, "--output", tmp_path / "out")
 
 
-def test_the_tuned_part_needs_gold(command, one_space, folder, tmp_path):
+def test_the_tuned_part_needs_gold(refusal, one_space, folder, tmp_path):
     (folder / "de-en.training.gold").unlink()
-    result = command("bucc", *one_space, folder, "--pairs", "de-en", "--output", tmp_path / "out")
-    assert result.status == 2 and "de-en.training.gold: no such file" in result.err
+    refused = refusal("bucc", *one_space, folder, "--pairs", "de-en", "--output", tmp_path / "out")
+    assert "de-en.training.gold: no such file" in refused

@@ -103,9 +103,9 @@ def test_a_cluster_stores_the_same_vectors(
 
 
 @pytest.mark.parametrize("dtype", ["int8", "binary"])
-def test_teachers_are_stored_as_floats(command, checkpoint_options, data, dtype):
-    done = command("encode", "--data", data, *checkpoint_options, "--dtype", dtype)
-    assert done.status == 2 and f"--dtype {dtype}: losses compare a teacher's vectors number by" in done.err
+def test_teachers_are_stored_as_floats(refusal, checkpoint_options, data, dtype):
+    refused = refusal("encode", "--data", data, *checkpoint_options, "--dtype", dtype)
+    assert f"--dtype {dtype}: losses compare a teacher's vectors number by" in refused
     assert not list(data.glob("*.vectors"))
 
 
@@ -129,14 +129,16 @@ def test_other_sentences_are_encoded_again(command, checkpoint_options, data):
     assert np.ptp(rows(stored(data, NAMES[0])), axis=0).max() < 1e-6
 
 
-def test_the_vectors_of_another_encoder_are_replaced_by_force_alone(command, checkpoint_options, data):
+def test_the_vectors_of_another_encoder_are_replaced_by_force_alone(
+    command, refusal, checkpoint_options, data
+):
     """Students that learn from them cannot go on without."""
     words = ("encode", "--data", data, *checkpoint_options)
     assert command(*words).status == 0
     before = (data / f"{NAMES[0]}.teacher.vectors").read_bytes()
-    other = command(*words, "--pooling", "words")
-    assert other.status == 2 and f"{data}/{NAMES[0]}.teacher.vectors: has vectors of the encoder" in other.err
-    assert other.err.rstrip().endswith("choose another --name, or replace them by --force")
+    other = refusal(*words, "--pooling", "words")
+    assert f"{data}/{NAMES[0]}.teacher.vectors: has vectors of the encoder" in other
+    assert other.rstrip().endswith("choose another --name, or replace them by --force")
     assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() == before
     assert command(*words, "--pooling", "words", "--force").status == 0
     assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() != before

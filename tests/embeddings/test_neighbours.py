@@ -74,7 +74,6 @@ def test_equal_lines_are_neighbours(command, one_space, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"), [([], "0 lines, expected at least 2"), (["w1"], "1 lines, exp")]
 )
-def test_a_text_without_others_is_one_line(command, one_space, tmp_path, lines, message):
+def test_a_text_without_others_is_one_line(refusal, one_space, tmp_path, lines, message):
     path = write(tmp_path / "a.en", lines)
-    result = command("neighbours", *one_space, "--output", tmp_path / "out", path)
-    assert result.status == 2 and f"{path}: {message}" in result.err
+    assert f"{path}: {message}" in refusal("neighbours", *one_space, "--output", tmp_path / "out", path)

@@ -60,9 +60,9 @@ def test_the_result_and_its_table(command, one_space, tmp_path):
     assert "| System | Seeds | lines/s | ratio |" in (tmp_path / "report/report.md").read_text()
 
 
-def test_two_encoders_of_one_name_and_an_empty_text(command, one_space, tmp_path):
+def test_two_encoders_of_one_name_and_an_empty_text(refusal, one_space, tmp_path):
     text = tmp_path / "test.de"
     text.write_text("")
     words = ["--text", text, "--model-data", one_space[3], "--output", tmp_path / "out"]
-    done = command("speed", f"a={one_space[1]}", f"a={one_space[1]}", *words)
-    assert done.status == 2 and "a=: is the name of two encoders" in done.err
+    refused = refusal("speed", f"a={one_space[1]}", f"a={one_space[1]}", *words)
+    assert "a=: is the name of two encoders" in refused

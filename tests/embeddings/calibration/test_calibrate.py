@@ -189,30 +189,28 @@ def test_goes_on_where_it_was_killed(trained, english, command, tmp_path, monkey
     assert not (output / "training").exists()
 
 
-def test_what_is_done_is_skipped_and_another_training_is_refused(trained, english, command):
+def test_what_is_done_is_skipped_and_another_training_is_refused(trained, english, command, refusal):
     done = command(*options(english, trained))
     assert done.status == 0
     assert "complete, skipped" in done.err and done.out == f"{trained}/encoder\n"
-    refused = command(*options(english, trained, "--seed", 2))
-    assert refused.status == 2
-    assert "another seed; give another --output, or --force to begin anew" in refused.err
+    refused = refusal(*options(english, trained, "--seed", 2))
+    assert "another seed; give another --output, or --force to begin anew" in refused
     assert (trained / "encoder/model.safetensors").is_file()
 
 
-def test_other_sentences_are_another_training(trained, english, command, tmp_path):
+def test_other_sentences_are_another_training(trained, english, refusal, tmp_path):
     output, other = shutil.copytree(trained, tmp_path / "out"), shutil.copytree(english, tmp_path / "data")
     words = options(english, output)
     place = words.index(english / "stsb.csv")
-    refused = command(*words[:place], write(other / "stsb.csv", ["a,b,1", "c,d,2"]), *words[place + 1 :])
-    assert refused.status == 2 and "was trained with another sts" in refused.err
+    refused = refusal(*words[:place], write(other / "stsb.csv", ["a,b,1", "c,d,2"]), *words[place + 1 :])
+    assert "was trained with another sts" in refused
 
 
-def test_an_encoder_is_never_removed_unasked(trained, english, command, tmp_path):
+def test_an_encoder_is_never_removed_unasked(trained, english, refusal, tmp_path):
     output = shutil.copytree(trained, tmp_path / "out")
     (output / ".calibration.done").unlink()
-    refused = command(*options(english, output))
-    assert refused.status == 2
-    assert "has encoder, but neither the record of a complete training nor a state to go on" in refused.err
+    refused = refusal(*options(english, output))
+    assert "has encoder, but neither the record of a complete training nor a state to go on" in refused
     assert same(weights(trained), weights(output))
 
 
@@ -288,31 +286,29 @@ def test_a_prefix_is_learned_with_and_kept(english, command, tmp_path, kind):
 
 
 @pytest.mark.parametrize("option", ["pooling", "layer"])
-def test_options_that_a_folder_of_sentence_transformers_answers_itself(english, command, tmp_path, option):
+def test_options_that_a_folder_of_sentence_transformers_answers_itself(english, refusal, tmp_path, option):
     model = write_sentence_transformers(tmp_path / "model")
     value = {"pooling": "cls", "layer": "1"}[option]
-    refused = command(*options(english, tmp_path / "out", "--model", model, f"--{option}", value))
-    assert refused.status == 2
-    assert f"--{option}: {model} is a folder of sentence-transformers, which says itself" in refused.err
+    refused = refusal(*options(english, tmp_path / "out", "--model", model, f"--{option}", value))
+    assert f"--{option}: {model} is a folder of sentence-transformers, which says itself" in refused
 
 
-def test_a_loss_that_is_no_number(english, command, tmp_path, monkeypatch):
+def test_a_loss_that_is_no_number(english, refusal, tmp_path, monkeypatch):
     forward = training.Losses.forward
     monkeypatch.setattr(
         training.Losses,
         "forward",
         lambda *args, **kwargs: {"loss": forward(*args, **kwargs)["loss"] * float("nan")},
     )
-    refused = command(*options(english, tmp_path / "out"))
-    assert refused.status == 2
-    assert "error: --learning-rate 0.005: the loss is nan at update 1; expected a number" in refused.err
+    refused = refusal(*options(english, tmp_path / "out"))
+    assert "error: --learning-rate 0.005: the loss is nan at update 1; expected a number" in refused
 
 
-def test_it_is_one_process(english, command, tmp_path, monkeypatch):
+def test_it_is_one_process(english, refusal, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    refused = command(*options(english, tmp_path / "out"))
-    assert refused.status == 2 and not (tmp_path / "out").exists()
-    assert "WORLD_SIZE 2: calibration runs in one process, on one device; start it" in refused.err
+    refused = refusal(*options(english, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    assert "WORLD_SIZE 2: calibration runs in one process, on one device; start it" in refused
 
 
 def test_sets_of_other_lines_and_a_pivot(english):
