@@ -187,13 +187,22 @@ def test_halves_follow_the_language_of_the_text(own, tmp_path, command):
     assert sorted(made) == ["a house", "ကာကာကာ"]
 
 
+def write_pair(own, texts: tuple[str, str], links: str, words: tuple[str, str] | None = None) -> None:
+    """The only sentence pair of training; in words it is as in the text, unless they are given."""
+    for language, text, of_text in zip(("de", "en"), texts, words or texts, strict=True):
+        write_lines(own / f"text/train.de-en.{language}", [text])
+        write_lines(own / f"words/train.de-en.{language}", [of_text])
+    write_lines(own / "alignments/train.de-en.align", [links])
+
+
 def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, command):
     """Escaped by Moses, joined by links, and spaces in places where words have none."""
-    write_lines(own / "text/train.de-en.de", ["Müllers  R&D ist's."])
-    write_lines(own / "words/train.de-en.de", ["Müllers R &amp; D ist &apos;s ."])
-    write_lines(own / "text/train.de-en.en", ["It's ours (R&D)."])
-    write_lines(own / "words/train.de-en.en", ["It &apos;s ours ( R &amp; D ) ."])
-    write_lines(own / "alignments/train.de-en.align", ["0-2 1:4-4:7 4-0 5-1 6-8"])
+    write_pair(
+        own,
+        ("Müllers  R&D ist's.", "It's ours (R&D)."),
+        "0-2 1:4-4:7 4-0 5-1 6-8",
+        words=("Müllers R &amp; D ist &apos;s .", "It &apos;s ours ( R &amp; D ) ."),
+    )
     given = ("--tasks", "hint", "--directions", "de-en")
     assert command(*options(own, tmp_path / "out", *given)).status == 0
     (line,) = files(tmp_path / "out")["train.hint.de-en.jsonl"]
@@ -203,11 +212,8 @@ def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, comman
 
 def test_a_word_that_the_raw_line_does_not_spell_moves_no_phrase(own, tmp_path, command):
     """An invisible character, for example, that was only removed from the text."""
-    write_lines(own / "text/train.de-en.de", ["ein Haus"])
-    write_lines(own / "words/train.de-en.de", ["ein \u200b Haus"])
-    write_lines(own / "text/train.de-en.en", ["a house"])
-    write_lines(own / "words/train.de-en.en", ["a house \u200b"])
-    write_lines(own / "alignments/train.de-en.align", ["0-0 1-1 2-1 2-2"])
+    words = ("ein \u200b Haus", "a house \u200b")
+    write_pair(own, ("ein Haus", "a house"), "0-0 1-1 2-1 2-2", words)
     given = ("--tasks", "hint", "--directions", "de-en")
     assert command(*options(own, tmp_path / "out", *given)).status == 0
     (line,) = files(tmp_path / "out")["train.hint.de-en.jsonl"]
@@ -215,11 +221,7 @@ def test_a_word_that_the_raw_line_does_not_spell_moves_no_phrase(own, tmp_path, 
 
 
 def test_the_longest_phrase(own, tmp_path, command):
-    write_lines(own / "text/train.de-en.de", ["eins zwei drei vier"])
-    write_lines(own / "words/train.de-en.de", ["eins zwei drei vier"])
-    write_lines(own / "text/train.de-en.en", ["one two three four"])
-    write_lines(own / "words/train.de-en.en", ["one two three four"])
-    write_lines(own / "alignments/train.de-en.align", ["0:2-0 2-1 3-2:4"])
+    write_pair(own, ("eins zwei drei vier", "one two three four"), "0:2-0 2-1 3-2:4")
     for longest, expected in ((1, ["(two, drei)"]), (2, ["(one, eins zwei)", "(two, drei)"])):
         given = ("--tasks", "hint", "--directions", "de-en", "--longest-phrase", longest)
         assert command(*options(own, tmp_path / f"{longest}", *given)).status == 0
