@@ -82,6 +82,9 @@ class Encoding:
     def normalizes(self) -> bool:
         return self.normalize or self.dtype not in FLOATS
 
+    def language_of(self, path: Path) -> str | None:
+        return self.language or language_in_name(path)
+
 
 def main(job: Encoding) -> None:
     if job.of_data.data is None:
@@ -165,35 +168,29 @@ def prepared(
         InputError: the text is empty, or not of a language of the encoder; the work's, the text is not UTF-8
             or damaged, or a line has a vector that is NaN, infinite, or beyond float16 (names the line).
     """
-    lines, language = count_lines(path), job.language or language_in_name(path)
+    lines = count_lines(path)
     if not lines:
         raise InputError(f"{path}: is empty, expected lines of text")
     with of_text(path, "--language"):
-        encoder.encode([], language)
-    return partial(encode_file, job, encoder, path, output, language, lines)
+        encoder.encode([], job.language_of(path))
+    return partial(encode_file, job, encoder, path, output, lines)
 
 
 def encode_file(
-    job: Encoding,
-    encoder: SentenceEncoder,
-    path: Path,
-    output: Path,
-    language: str | None,
-    lines: int,
-    journal: Journal,
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, lines: int, journal: Journal
 ) -> list[Path]:
     """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning."""
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
-    numbers = Numbers(job.dtype, encoder.width)
-    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
     if job.force:
         unfinished.unlink(missing_ok=True)
+    numbers, language = Numbers(job.dtype, encoder.width), job.language_of(path)
+    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
     vectors = create_vectors(unfinished, lines, numbers)
     store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
     encode_all = reading.all_by(encoder, job.dask)
     done = encode_windows(windows(path), encode_all, store, journal, f"encode {path.name}")
     vectors.flush()
-    record = _describe(job, encoder, path, output, language, vectors, done)
+    record = _describe(job, encoder, path, output, vectors, done)
     record |= identity_of_vectors(unfinished)
     os.replace(unfinished, output)
     write_json(record_path(output), record)
@@ -202,7 +199,7 @@ def encode_file(
 
 
 def _describe(
-    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, language, vectors, done: list[dict]
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, vectors, done: list[dict]
 ) -> dict:
     """The record beside the vectors, but for their checksum."""
     seconds = sum(entry["seconds"] for entry in done)
@@ -211,7 +208,7 @@ def _describe(
         "kind": KIND,
         "encoder": encoder.record(),
         "size": asdict(encoder.size),
-        "language": language,
+        "language": job.language_of(path),
         "text": text_in_record(path, output.parent, len(vectors)),
         "width": encoder.width,
         "dtype": job.dtype,

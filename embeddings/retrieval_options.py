@@ -90,12 +90,7 @@ class Retrieval:
     force: bool = force_switch()
 
     def check(self) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: distractors, which no pair of whole texts has, or candidates of other numbers than
-                queries, for scores of whole texts; an option of scores that are not measured.
-        """
+        """Refuse options that do not fit each other."""
         self._check_scores()
         if self.candidate_vectors and self.scored:
             raise InputError(
@@ -136,11 +131,7 @@ class Retrieval:
         return "Tatoeba" if self.tatoeba else "UN" if self.un else "parallel text"
 
     def pairs(self) -> list[ParallelFiles]:
-        """The pairs of the test set that are asked for.
-
-        Raises:
-            InputError: there are none, or a language is not in the set.
-        """
+        """The pairs of the test set that are asked for."""
         if self.tatoeba or self.un:
             if self.pivot:
                 raise InputError(f"--pivot {self.pivot}: pairs of {self.name} are with English; leave it out")
