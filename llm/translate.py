@@ -13,7 +13,7 @@ with --beam; the thesis does not say.
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,13 +24,13 @@ from command_line.errors import InputError
 from command_line.journal import Journal, JournaledStep
 from command_line.lines import read_lines
 from command_line.option_classes import by_name, force_switch, option, output_folder
-from command_line.outputs import check_other_folder, checksum, write_json, write_text
+from command_line.outputs import check_other_folder
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
-from eval.scored import TRANSLATION
 from eval.translation.evaluated_model import SETS
+from eval.translation.translated_folder import write_translations
 from llm.instructions.language_names import language_names
 from llm.language_model import check_positions, warn_of_cut
 from llm.prompted_model import PromptedModel
@@ -142,12 +142,12 @@ def translate(job: PromptedJob, sources: dict[Direction, Path], step: JournaledS
             translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
         else:
             translations = ask(list(sources), texts, "translate")
-    for direction, hypotheses in zip(sources, translations, strict=True):
-        write_text(output / f"{format_direction(direction)}.txt", "".join(f"{line}\n" for line in hypotheses))
-    record = describe(job, sources, output, translations, ask.cut, time.monotonic() - started)
-    write_json(output / TRANSLATION, record)
+    described = describe(job, output)
+    hypotheses = dict(zip(sources, translations, strict=True))
+    cut = {direction: {"cut_prompts": ask.cut[number]} for number, direction in enumerate(sources)}
+    files = write_translations(output, described, hypotheses, job.model.taught(), started, details=cut)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    step.finish([output / TRANSLATION, *(output / f"{format_direction(pair)}.txt" for pair in sources)])
+    step.finish(files)
 
 
 class Asking:
@@ -189,31 +189,9 @@ class Asking:
         return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
-def describe(
-    job: PromptedJob,
-    sources,
-    output: Path,
-    translations: list[list[str]],
-    cut: Mapping[int, int],
-    seconds: float,
-) -> dict:
-    """The contents of `translate.json`.
-
-    Args:
-        cut: number of a direction -> prompts that lost their ends.
-    """
-    taught = job.model.taught()
-    entries = {
-        format_direction(direction): {
-            "kind": "supervised" if direction in taught else "zero-shot",
-            "lines": len(hypotheses),
-            "cut_prompts": cut[number],
-            "sha256": checksum(output / f"{format_direction(direction)}.txt"),
-        }
-        for number, (direction, hypotheses) in enumerate(zip(sources, translations, strict=True))
-    }
+def describe(job: PromptedJob, output: Path) -> dict:
+    """What `translate.json` says of model, data and search."""
     return {
-        "format": 1,
         **job.model.provenance(job.asked.label),
         "prompt_template": job.asked.template,
         "data": {"path": path_in_record(job.data, output), "dictionary_sha256": None},
@@ -223,6 +201,4 @@ def describe(
         "max_len_b": job.search.max_output,
         "max_input": job.search.max_input,
         "pivot": job.pivot,
-        "directions": entries,
-        "seconds": round(seconds, 1),  # of this run
     }
