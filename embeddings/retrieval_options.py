@@ -30,7 +30,7 @@ class Retrieval:
     tatoeba: Path | None = option("LASER's layout: tatoeba.XXX-eng.XXX", among=TEXTS, metavar="DIR")
     flores: Path | None = option("layout of Flores-200: SPLIT/CODE.SPLIT", among=TEXTS, metavar="DIR")
     un: Path | None = option(
-        "fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (3.2.1: with"
+        "fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (thesis 3.2.1: with"
         " --languages es,fr,ru,zh); encode it first, and give these vectors as --model",
         among=TEXTS,
         metavar="DIR",
@@ -67,7 +67,7 @@ class Retrieval:
     without_specials: bool = switch("special tokens do not count in bert-score")
     neighbours: int = option("of a sentence, for margins (xsim: 4)", 4)
     queries: int | None = option(
-        "lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)"
+        "lines that are queries, drawn at random; candidates are all (thesis 2.4.4: 2000 among 200,000)"
     )
     seed: int = option("of the draw of --queries", 1, type=types.whole_number(0))
     distractors: Path | None = option(

@@ -1,6 +1,6 @@
 """Sentence retrieval: how often a sentence's nearest neighbour in the other language is its translation.
 
-P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
+P@1 of both directions for every pair of languages, by cosine and by margin (thesis 2.4.1, 2.4.2, 2.4.4):
 the error rate with the margin `ratio` and 4 neighbours is LASER's xsim, given the texts. With --distractors,
 sentences that differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
 
