@@ -106,7 +106,7 @@ class SentenceEncoderModel(MnmtTransformerModel):
         )
 
     def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
-        """Without a decoder, also takes the checkpoint of a translation model: training starts from its encoder.
+        """Without a decoder, also takes a translation model's checkpoint: training starts from its encoder.
         Also takes that of a sentence encoder without the linear map that this one has (thesis 3.2.2).
         """
         decoder = [name for name in state_dict if name.startswith("decoder.")] if self.decoder is None else []
