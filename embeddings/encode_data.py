@@ -71,7 +71,7 @@ class DataOptions:
         " (fairseq-train --layer-sums NAME)"
     )
     max_tokens: int | None = option(
-        "of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
+        "with --layer-sums: cut sentences at this number of tokens, </s> included; give the"
         " --max-source-positions of the training (default: 120)"
     )
 
