@@ -248,7 +248,7 @@ def test_zero_shot_test_sets_are_of_all_six_languages():
 
 
 def test_directions_with_english_are_supervised_whatever_is_taught():
-    """12 of them and 30 zero-shot ones are the averages of Table 6.6 (6.3.1)."""
+    """12 of them and 30 zero-shot ones are the averages of Table 6.6 (thesis 6.3.1)."""
     with_english = {
         f"{a}-{b}" for one in ("ar", "de", "fr", "nl", "ru", "zh") for a, b in ((one, "en"), ("en", one))
     }
