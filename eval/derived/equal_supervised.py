@@ -60,9 +60,10 @@ def at_equal_supervised(trainings: Sequence[Training]) -> list[Reached | None]:
     """Zero-shot translation of each training of a dataset at the level of all; None where it is not between
     two checkpoints, or no supervised direction was translated.
     """
-    unknown = [[None] * len(one.updates) for one in trainings]
+    unknown = [[None] * len(training.updates) for training in trainings]
     supervised = [
-        one.scores.get(("supervised", "bleu"), none) for one, none in zip(trainings, unknown, strict=True)
+        training.scores.get(("supervised", "bleu"), none)
+        for training, none in zip(trainings, unknown, strict=True)
     ]
     finals = [curve[-1] for curve in supervised]
     if None in finals:
@@ -70,9 +71,9 @@ def at_equal_supervised(trainings: Sequence[Training]) -> list[Reached | None]:
     level, reached = min(finals), []
     for training, curve, none in zip(trainings, supervised, unknown, strict=True):
         there = crossing(curve, level)
-        zero_shot = (training.scores.get(("zero-shot", one), none) for one in ("bleu", "off_target"))
+        zero_shot = (training.scores.get(("zero-shot", measure), none) for measure in ("bleu", "off_target"))
         reached.append(
-            there and Reached(level, there.of(training.updates), *(there.of(one) for one in zero_shot))
+            there and Reached(level, there.of(training.updates), *(there.of(curve) for curve in zero_shot))
         )
     return reached
 
@@ -101,8 +102,8 @@ def compared(measured) -> Measured:
 
 def _difference(first: list[float], system: list[float]) -> dict[str, float]:
     """Of zero-shot BLEU; with an interval from two seeds of both on."""
-    found = {DIFFERENCE: fmean(system) - fmean(first)}
+    values = {DIFFERENCE: fmean(system) - fmean(first)}
     if min(len(first), len(system)) > 1:
         estimate = difference([(1, np.array(system)), (-1, np.array(first))])
-        found[low(DIFFERENCE)], found[high(DIFFERENCE)] = estimate.interval(0.05)
-    return found
+        values[low(DIFFERENCE)], values[high(DIFFERENCE)] = estimate.interval(0.05)
+    return values

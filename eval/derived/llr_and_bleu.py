@@ -19,9 +19,11 @@ POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each syst
 def llr_and_bleu(measured) -> Measured:
     """The correlations of all curves (`Measurements`): a run for each choice of points on each dataset."""
     rows: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for one in correlations(trainings_in(measured)):
-        of = {"n": one["n"], "r": one["r"], "p_value": one["p_value"]}
-        rows[one["dataset"], one["points"]] += numbers(of, part=one["question"], layer=one["layer"])
+    for correlation in correlations(trainings_in(measured)):
+        of = {"n": correlation["n"], "r": correlation["r"], "p_value": correlation["p_value"]}
+        rows[correlation["dataset"], correlation["points"]] += numbers(
+            of, part=correlation["question"], layer=correlation["layer"]
+        )
     derived = Measured()
     for (dataset, which), of_points in rows.items():
         derived.add({"system": {"name": POINTS[which]}, "dataset": dataset}, of_points)
@@ -32,21 +34,23 @@ def correlations(trainings: list[Training]) -> list[dict]:
     """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
     same; p-values corrected by Holm over all.
     """
-    found = []
-    for dataset in dict.fromkeys(one.dataset for one in trainings):
-        found += _correlations(dataset, [one for one in trainings if one.dataset == dataset])
-    tested = [one for one in found if one["p_value"] is not None]
-    for one, corrected in zip(tested, holm([one["p_value"] for one in tested]), strict=True):
-        one["p_value"] = corrected
-    return found
+    results = []
+    for dataset in dict.fromkeys(training.dataset for training in trainings):
+        results += _correlations(dataset, [training for training in trainings if training.dataset == dataset])
+    tested = [correlation for correlation in results if correlation["p_value"] is not None]
+    for correlation, corrected in zip(
+        tested, holm([correlation["p_value"] for correlation in tested]), strict=True
+    ):
+        correlation["p_value"] = corrected
+    return results
 
 
 def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
     from scipy.stats import pearsonr
 
-    found = []
-    for question, layer in sorted({place for one in trainings for place in one.accuracy}):
-        every = [(one.system, points(one, question, layer)) for one in trainings]
+    results = []
+    for question, layer in sorted({place for training in trainings for place in training.accuracy}):
+        every = [(training.system, points(training, question, layer)) for training in trainings]
         chosen = {
             "all": [pair for _, pairs in every for pair in pairs if None not in pair],
             "last": last_of_systems(every),
@@ -55,7 +59,7 @@ def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
             columns = np.array(pairs, dtype=float).T
             if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
                 result = pearsonr(*columns)
-                found.append(
+                results.append(
                     {
                         "dataset": dataset,
                         "question": question,
@@ -66,7 +70,7 @@ def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
                         "p_value": float(result.pvalue) if which == "last" else None,
                     }
                 )
-    return found
+    return results
 
 
 def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> list[tuple[float, float]]:

@@ -29,7 +29,7 @@ FEWEST = 2  # layers of a curve
 
 def of_each(results: ResultSet, rows_of: Callable[[Retrieved], pd.DataFrame]) -> Measurements:
     """Rows of the encoders of every test set."""
-    return joined(Measurements(one.systems, rows_of(one)) for one in Retrieved.of(results))
+    return joined(Measurements(retrieved.systems, rows_of(retrieved)) for retrieved in Retrieved.of(results))
 
 
 def averages(results: ResultSet) -> Measurements:
@@ -44,7 +44,7 @@ def _averages(retrieved: Retrieved) -> pd.DataFrame:
     measured = rows[rows.measure.isin([BY_NUMBER, BY_TEXT, ERROR])]
     is_xsim = measured.part == XSIM
     is_xsim &= measured.system.isin(
-        [one.name for one in retrieved.systems if one.runs[0].file["neighbours"] == XSIM_NEIGHBOURS]
+        [system.name for system in retrieved.systems if system.runs[0].file["neighbours"] == XSIM_NEIGHBOURS]
     )
     measured = measured[(measured.measure != ERROR) | is_xsim]
     firsts = measured[measured.measure == BY_NUMBER].drop_duplicates(["run", "part"])
@@ -62,9 +62,6 @@ def _averages(retrieved: Retrieved) -> pd.DataFrame:
 def _intervals(systems: list[System], firsts: pd.DataFrame) -> list[pd.DataFrame]:
     """The ends of the intervals of P@1, for other test sentences and these trainings; all runs of a system
     have the same.
-
-    Args:
-        firsts: a row of every run and similarity, in whose place the ends stand.
     """
     by_name = {system.name: system for system in systems}
     counts = firsts.groupby(["system", "part"], sort=False).run.nunique()
@@ -96,7 +93,7 @@ def _difference(systems: list[System], system: System, similarity: str) -> str:
     return "".join(
         said(system.runs[0], name)
         for name in depends_on(similarity)
-        if len({said(one.runs[0], name) for one in systems}) > 1
+        if len({said(other.runs[0], name) for other in systems}) > 1
     )
 
 
@@ -104,7 +101,12 @@ def by_direction(results: ResultSet) -> Measurements:
     """P@1 from and to the language of all pairs, over all pairs and in groups of languages; of sets with
     such a language, which is the `kind`. A group of all languages has no rows: they would be those of all.
     """
-    return of_each(results, lambda one: pd.concat(_by_direction(one)) if one.pivot else one.rows().head(0))
+    return of_each(
+        results,
+        lambda retrieved: (
+            pd.concat(_by_direction(retrieved)) if retrieved.pivot else retrieved.rows().head(0)
+        ),
+    )
 
 
 def _by_direction(retrieved: Retrieved) -> Iterable[pd.DataFrame]:
@@ -121,24 +123,30 @@ def _by_direction(retrieved: Retrieved) -> Iterable[pd.DataFrame]:
 def pairs(results: ResultSet) -> Measurements:
     """What is shown, by pair of languages (Table 2.4)."""
     return of_each(
-        results, lambda one: one.shown_rows().assign(part=one.label, direction=lambda rows: rows.pair)
+        results,
+        lambda retrieved: retrieved.shown_rows().assign(
+            part=retrieved.label, direction=lambda rows: rows.pair
+        ),
     )
 
 
 def groups(results: ResultSet) -> Measurements:
     """What is shown, by group of languages, which is the `kind` (Table 2.5)."""
 
-    def by_group(one: Retrieved) -> pd.DataFrame:
-        titles = {name: f"{name} ({len(of_group)})" for name, of_group in one.groups.items()}
-        rows = [one.shown_rows(name).assign(part=one.label, kind=title) for name, title in titles.items()]
-        return pd.concat(rows) if rows else one.rows().head(0)
+    def by_group(retrieved: Retrieved) -> pd.DataFrame:
+        titles = {name: f"{name} ({len(of_group)})" for name, of_group in retrieved.groups.items()}
+        rows = [
+            retrieved.shown_rows(name).assign(part=retrieved.label, kind=title)
+            for name, title in titles.items()
+        ]
+        return pd.concat(rows) if rows else retrieved.rows().head(0)
 
     return of_each(results, by_group)
 
 
 def directions(results: ResultSet) -> Measurements:
     """By the similarity that is shown, where not all directions between some languages were measured."""
-    return of_each(results, lambda one: _shown_directions(one, is_grid=False))
+    return of_each(results, lambda retrieved: _shown_directions(retrieved, is_grid=False))
 
 
 def languages(results: ResultSet) -> Measurements:
@@ -146,8 +154,8 @@ def languages(results: ResultSet) -> Measurements:
     queries, `group` that of the candidates.
     """
 
-    def by_language(one: Retrieved) -> pd.DataFrame:
-        rows = _shown_directions(one, is_grid=True)
+    def by_language(retrieved: Retrieved) -> pd.DataFrame:
+        rows = _shown_directions(retrieved, is_grid=True)
         queries, candidates = (rows.direction.str.split("-").str[place] for place in (0, 1))
         rows = rows.assign(direction=queries, group=candidates)
         return rows.sort_values(["direction", "group"], kind="stable")
@@ -183,7 +191,7 @@ def layers(results: ResultSet) -> Measurements:
     """P@1 of encoders that are the same but for the layer, and which layer is the best: over all pairs and
     for every group of languages, which is the `group` (Niu et al. 2022, Table 1).
     """
-    return joined(_layers(one) for one in Retrieved.of(results))
+    return joined(_layers(retrieved) for retrieved in Retrieved.of(results))
 
 
 def curves_over_layers(results: ResultSet) -> Measurements:
@@ -203,7 +211,9 @@ def _layers(retrieved: Retrieved) -> Measurements:
         (of_encoder[layer], {"system": encoder, "layer": layer})
         for encoder, of_encoder in encoders.items()
         if len(of_encoder.keys() - {AVERAGE}) >= FEWEST
-        for layer in sorted(of_encoder, key=lambda one: (one == AVERAGE, one.isdecimal() and int(one)))
+        for layer in sorted(
+            of_encoder, key=lambda layer: (layer == AVERAGE, layer.isdecimal() and int(layer))
+        )
     ]
     if not cells:
         return joined([])

@@ -23,7 +23,6 @@ def confusion(
         measure: how many lines of a direction were identified as the language that is `part`; all seeds are
             added up.
         reference: the same of the references.
-        caption: without the system and the dataset.
     """
     return [
         _of_system(measured.where(system=system.name), system, dataset, name, measure, reference, caption)
@@ -49,7 +48,7 @@ def _of_system(
         {code: label for run in system.runs for code, label in run.record["identifier_labels"].items()}
     )
     labels = {label: names[label] for label in sorted(names, key=names.get)}
-    counts, of_references = (_counts(measured, one) for one in (measure, reference))
+    counts, of_references = (_counts(measured, counted) for counted in (measure, reference))
     targets = of_references.index.map(lambda direction: split_direction(direction)[1])
     columns = {direction: counts.loc[direction] for direction in directions}
     columns |= {f"[{target}]": row for target, row in of_references.groupby(targets).sum().iterrows()}

@@ -58,7 +58,6 @@ def curves_over(
 
     Args:
         panels: of the figure; the attributes of `Panel`.
-        caption: without the dataset.
         x: column of the rows, one of `X_TITLES`.
         most_ticks: of the x axis; where there are more values, only every second, third, … is drawn, from the
             last one back. All are in the CSV file. 0: all.

@@ -90,13 +90,13 @@ class Table:
 
     def columns(self) -> list[str]:
         """One title per column: the header rows joined from top to bottom."""
-        spread = [[one.text for one in row for _ in range(one.width)] for row in self.header]
+        spread = [[field.text for field in row for _ in range(field.width)] for row in self.header]
         return [" ".join(text for text in column if text) for column in zip(*spread, strict=True)]
 
     @property
     def number_columns(self) -> set[int]:
         """Indices of the columns that hold numbers."""
-        return {i for row in self.rows for i, one in enumerate(row) if one.value is not None}
+        return {i for row in self.rows for i, field in enumerate(row) if field.value is not None}
 
     def markdown(self) -> str:
         return "\n".join([self.markdown_rows(), "", f"*{escape_markdown(self.caption)}*"])
@@ -113,7 +113,7 @@ class Table:
         """Numbers with four digits, whole ones as they are; an empty field where there is none. The rows of
         results have all digits.
         """
-        rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
+        rows = self.data or [self.columns(), *([_csv_value(field) for field in row] for row in self.rows)]
         return csv_text([list(map(_four_digits, row)) for row in rows])
 
 
@@ -128,8 +128,6 @@ def table_of_means(
     """A table whose rows begin with texts, and go on with means.
 
     Args:
-        rows: texts and means of each.
-        digits: of the means.
         others: further attributes.
     """
     shown = [[*cells(*texts), *(mean_cell(mean, digits) for mean in means)] for texts, means in rows]
@@ -166,24 +164,24 @@ class Section:
 
     @property
     def tables(self) -> list[Table]:
-        return [one.numbers if isinstance(one, Figure) else one for one in self.exhibits]
+        return [exhibit.numbers if isinstance(exhibit, Figure) else exhibit for exhibit in self.exhibits]
 
     @property
     def figures(self) -> list[Figure]:
-        return [one for one in self.exhibits if isinstance(one, Figure)]
+        return [exhibit for exhibit in self.exhibits if isinstance(exhibit, Figure)]
 
 
 def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dict[Path, bytes]:
     """Contents of files: every table and the numbers of every figure as `tables/NAME.csv`, every figure in
     all formats as `plots/NAME.png`, ….
     """
-    found = {}
+    files = {}
     for section in sections:
         for table in section.tables:
-            found[tables / f"{table.name}.csv"] = table.csv.encode()
+            files[tables / f"{table.name}.csv"] = table.csv.encode()
         for figure in section.figures:
-            found |= {plots / f"{figure.name}.{ending}": image for ending, image in figure.images.items()}
-    return found
+            files |= {plots / f"{figure.name}.{ending}": image for ending, image in figure.images.items()}
+    return files
 
 
 def write_exhibits(files: Mapping[Path, bytes]) -> list[Path]:
@@ -194,10 +192,10 @@ def write_exhibits(files: Mapping[Path, bytes]) -> list[Path]:
     return list(files)
 
 
-def _csv_value(one: Cell):
-    if one.value is not None:
-        return one.value
-    return "" if one.text == UNKNOWN else one.text
+def _csv_value(field: Cell):
+    if field.value is not None:
+        return field.value
+    return "" if field.text == UNKNOWN else field.text
 
 
 def _four_digits(value):
@@ -214,9 +212,9 @@ def escape_markdown(text: str) -> str:
     return " ".join(text.split())
 
 
-def _markdown_cell(one: Cell) -> str:
+def _markdown_cell(field: Cell) -> str:
     parts = []
-    for span in one.spans:
+    for span in field.spans:
         text = escape_markdown(span.text)
         # Markdown ignores ** beside a space, so spaces stay outside of it.
         before, after = (" " if span.text[:1] == " " else "", " " if span.text[1:][-1:] == " " else "")
@@ -262,19 +260,16 @@ def with_names_of_their_own(sections: Iterable[Section]) -> list[Section]:
     """
     taken: set[str] = set()
 
-    def named(one: Table | Figure) -> Table | Figure:
-        if one.name.lower() in taken:
-            number = next(n for n in itertools.count(2) if f"{one.name}-{n}".lower() not in taken)
-            one = replace(one, name=f"{one.name}-{number}")
-            one = (
-                replace(one, numbers=replace(one.numbers, name=one.name)) if isinstance(one, Figure) else one
+    def named(exhibit: Table | Figure) -> Table | Figure:
+        if exhibit.name.lower() in taken:
+            number = next(n for n in itertools.count(2) if f"{exhibit.name}-{n}".lower() not in taken)
+            exhibit = replace(exhibit, name=f"{exhibit.name}-{number}")
+            exhibit = (
+                replace(exhibit, numbers=replace(exhibit.numbers, name=exhibit.name))
+                if isinstance(exhibit, Figure)
+                else exhibit
             )
-        taken.add(one.name.lower())
-        return one
+        taken.add(exhibit.name.lower())
+        return exhibit
 
     return [replace(section, exhibits=list(map(named, section.exhibits))) for section in sections]
-
-
-def tidy(header: Sequence[str], rows: Sequence[Sequence]) -> list[list]:
-    """Rows for a CSV file, None as an empty field."""
-    return [list(header), *([("" if value is None else value) for value in row] for row in rows)]

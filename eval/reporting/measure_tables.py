@@ -1,7 +1,7 @@
 """Views of several measures beside each other: systems by measures, and effects with their intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from command_line.measurements import high, low
@@ -23,15 +23,17 @@ class Column:
         unit: behind each number.
         form: Python's format of the mean, which is then shown without deviation.
         interval: show the measure's interval, too.
+        each: a column of the rows, whose values become columns of the table and their titles.
     """
 
     measure: str
-    title: str
+    title: str = ""
     digits: int = 1
     scale: float = 1.0
     unit: str = ""
     form: str = ""
     interval: bool = False
+    each: str = ""
 
     @property
     def measures(self) -> list[str]:
@@ -88,7 +90,6 @@ def measures(
 
     Args:
         columns: of the table; the attributes of `Column`. Those that no system has are left out.
-        caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         derived: numbers are of several trainings already, whose number is not that of runs.
         systems: title of the first column.
@@ -100,7 +101,12 @@ def measures(
     if not measured.systems:
         return []
     present = set(measured.rows.measure)
-    numbers = [Numbers(measured, column, places) for column in shown if column.measure in present]
+    numbers = [
+        Numbers(part, replace(column, title=title), places)
+        for column in shown
+        if column.measure in present
+        for title, part in _parts(measured, column).items()
+    ]
     titles = [*system_titles(derived, systems), *(lines or {}).values()]
     titles += [of_column.column.title for of_column in numbers]
     rows, rules = [], set()
@@ -108,10 +114,18 @@ def measures(
         rules.add(len(rows))
         for line in _lines(measured, system, places):
             first = cells(*system_cells(system, derived), *line)
-            rows.append([*first, *(one.cell(system.name, *line) for one in numbers)])
+            rows.append([*first, *(of_column.cell(system.name, *line) for of_column in numbers)])
     shown_rules = frozenset(rules - {0}) if lines else frozenset()
     data = rows_behind(measured, names)
     return [Table(slug(name, dataset), f"{caption} on {dataset}.", [cells(*titles)], rows, shown_rules, data)]
+
+
+def _parts(measured: Measurements, column: Column) -> dict[str, Measurements]:
+    """Title -> what was measured, for every column of the table that a `Column` makes."""
+    if not column.each:
+        return {column.title: measured}
+    values = measured.values(column.each, column.measure)
+    return {value: measured.where(**{column.each: value}) for value in values}
 
 
 def system_titles(derived: bool, title: str = "System") -> list[str]:
@@ -137,10 +151,9 @@ def effects(
 
     Args:
         columns: as those of `measures`; those with an interval are drawn.
-        title: of the x axis.
     """
     (table,) = measures(measured, dataset, name, columns, caption, derived=True)
-    shown = [one for one in (Column(**column) for column in columns) if one.interval]
+    shown = [given for given in (Column(**column) for column in columns) if given.interval]
     series = {
         column.title: [Numbers(measured, column).bar(system.name) for system in measured.systems]
         for column in shown

@@ -13,12 +13,16 @@ def markdown(title: str, sections: list[Section]) -> str:
     blocks = [f"# {escape_markdown(title)}"]
     for section in sections:
         blocks += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.lead)]
-        for one in section.exhibits:
-            if isinstance(one, Figure):
-                blocks.append(f"![{escape_markdown(one.caption)}](plots/{one.name}.png)")
-                blocks += ["<details><summary>Numbers</summary>", one.numbers.markdown_rows(), "</details>"]
+        for exhibit in section.exhibits:
+            if isinstance(exhibit, Figure):
+                blocks.append(f"![{escape_markdown(exhibit.caption)}](plots/{exhibit.name}.png)")
+                blocks += [
+                    "<details><summary>Numbers</summary>",
+                    exhibit.numbers.markdown_rows(),
+                    "</details>",
+                ]
             else:
-                blocks.append(one.markdown())
+                blocks.append(exhibit.markdown())
         blocks += map(escape_markdown, section.notes)
     return "\n\n".join(blocks) + "\n"
 
@@ -37,5 +41,5 @@ def html(title: str, sections: list[Section]) -> str:
     environment.filters["base64"] = lambda data: b64encode(
         data.encode() if isinstance(data, str) else data
     ).decode()
-    environment.tests["figure"] = lambda one: isinstance(one, Figure)
+    environment.tests["figure"] = lambda exhibit: isinstance(exhibit, Figure)
     return environment.get_template(TEMPLATE).render(title=title, sections=sections)

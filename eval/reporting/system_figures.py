@@ -19,22 +19,20 @@ def bars(
     """A group of bars per system: means over directions and seeds.
 
     Args:
-        title: of the x axis.
         kinds: of directions, and what their bars are called; without it, all that there are.
-        scale: of the numbers.
     """
     kinds = kinds or {kind: kind for kind in measured.values("kind", measure)}
     measured = measured.where(measure=measure, kind=list(kinds))
     means = measured.means(measure, ("kind",), scale=scale)
     names = [system.name for system in measured.systems]
-    values = {label: [means.get((one, kind)) for one in names] for kind, label in kinds.items()}
+    values = {label: [means.get((system, kind)) for system in names] for kind, label in kinds.items()}
     if not names:
         return []
     header = [cells("System", *(f"{label} {part}" for label in values for part in ("mean", "std")), "Seeds")]
     rows = [
         [
             cell(system.name),
-            *(one for of_kind in values.values() for one in mean_and_std_cells(of_kind[place])),
+            *(field for of_kind in values.values() for field in mean_and_std_cells(of_kind[place])),
             cell(", ".join(system.run_labels)),
         ]
         for place, system in enumerate(measured.systems)
@@ -53,9 +51,7 @@ def trainings(
     is nothing to see.
 
     Args:
-        title: of the measure.
         x, y: kinds of directions.
-        caption: without the dataset.
     """
     of_kinds = [measured.of_runs(measure, kind=kind) for kind in (x, y)]
     series, rows = {}, []

@@ -85,11 +85,7 @@ def alpha(scores: np.ndarray) -> str:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> dict[int, dict[str, str]]:
-    """Line -> the row of a CSV file with these columns. Empty lines are none.
-
-    Raises:
-        InputError: the file is missing or not UTF-8, or has other columns, or a line has; names the line.
-    """
+    """Line -> the row of a CSV file with these columns. Empty lines are none."""
     rows = csv.reader(read_lines(path))
     if (head := tuple(next(rows, ()))) != columns:
         raise InputError(f"{at(path, 1)}: found {','.join(head)!r}, expected {','.join(columns)}")

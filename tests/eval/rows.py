@@ -51,6 +51,6 @@ def changed(file: Path, old: str, new: str) -> None:
     table = file.with_suffix(".csv")
     before = checksum(table)
     assert old in file.read_text(encoding="utf-8") + table.read_text(encoding="utf-8")
-    for one in (table, file):
-        one.write_text(one.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    for each in (table, file):
+        each.write_text(each.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     file.write_text(file.read_text(encoding="utf-8").replace(before, checksum(table)), encoding="utf-8")

@@ -33,14 +33,14 @@ def test_between_the_checkpoints_around_the_level():
 def test_as_numpy_interpolates_a_curve_that_rises():
     rng = np.random.default_rng(1)
     runs = [run(np.sort(rng.uniform(0, 9, 3)), rng.uniform(0, 9, 3)) for _ in range(9)]
-    level = min(one.scores["supervised", "bleu"][-1] for one in runs)
-    for one, reached in zip(runs, at_equal_supervised(runs), strict=True):
-        curve = one.scores["supervised", "bleu"]
+    level = min(training.scores["supervised", "bleu"][-1] for training in runs)
+    for training, reached in zip(runs, at_equal_supervised(runs), strict=True):
+        curve = training.scores["supervised", "bleu"]
         if curve[0] >= level:
             assert reached is None
             continue
         assert reached.updates == pytest.approx(np.interp(level, curve, UPDATES))
-        assert reached.bleu == pytest.approx(np.interp(level, curve, one.scores["zero-shot", "bleu"]))
+        assert reached.bleu == pytest.approx(np.interp(level, curve, training.scores["zero-shot", "bleu"]))
 
 
 def test_the_first_time_that_a_level_is_reached():

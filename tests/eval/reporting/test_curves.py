@@ -20,14 +20,14 @@ def drawn(monkeypatch):
 
 def measured(updates=(100, 200), systems=(("A", 1), ("A", 2), ("B", 1))) -> Measurements:
     """The loss of an update is its number and that of the seed, P@1 a thousandth of the update."""
-    found = Measured()
+    curves_of_systems = Measured()
     for name, seed in systems:
         rows = []
         for update in updates:
             precision = update / 1000 if name == "B" else None
             rows += numbers({"loss": update + seed, "p_at_1": precision}, update=update)
-        found.add({"system": {"name": name, "seed": seed}, "dataset": "toy"}, rows)
-    return Measurements.derived(found)
+        curves_of_systems.add({"system": {"name": name, "seed": seed}, "dataset": "toy"}, rows)
+    return Measurements.derived(curves_of_systems)
 
 
 def test_a_panel_per_measure_with_an_axis_of_its_own(drawn):
@@ -57,8 +57,8 @@ def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
 
 
 def test_an_update_that_one_seed_lacks_is_a_gap(drawn):
-    found = measured(systems=[("A", 1), ("A", 2)])
-    rows = found.rows[(found.rows.seed == 1) | (found.rows["update"] == 100)]
-    curves_over(Measurements(found.systems, rows), "toy", "course", PANELS, "Loss")
+    of_seeds = measured(systems=[("A", 1), ("A", 2)])
+    rows = of_seeds.rows[(of_seeds.rows.seed == 1) | (of_seeds.rows["update"] == 100)]
+    curves_over(Measurements(of_seeds.systems, rows), "toy", "course", PANELS, "Loss")
     first, second = drawn[0][1]["bits"]["A"]
     assert first.mean == 101.5 and second is None

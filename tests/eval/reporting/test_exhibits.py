@@ -34,7 +34,7 @@ def test_tables_and_figures_of_equal_names_have_numbers_behind_them(tmp_path):
     figure = Figure("X", "caption", {"png": b"1", "pdf": b"2"}, table("X"))
     sections = [Section("first", [table("x"), table("y")]), Section("second", [figure, table("x-2")])]
     named = with_names_of_their_own(sections)
-    assert [one.name for section in named for one in section.exhibits] == ["x", "y", "X-2", "x-2-2"]
+    assert [exhibit.name for section in named for exhibit in section.exhibits] == ["x", "y", "X-2", "x-2-2"]
     files = exhibit_files(named, tmp_path / "tables", tmp_path / "plots")
     names = {str(path.relative_to(tmp_path)) for path in files}
     tables = {f"tables/{name}.csv" for name in ("x", "y", "X-2", "x-2-2")}

@@ -50,9 +50,9 @@ def write_record(path, given):
 def report(tmp_path):
     def write(*records):
         paths = []
-        for number, one in enumerate(records):
+        for number, given in enumerate(records):
             paths.append(tmp_path / f"{number}.json")
-            write_record(paths[-1], one)
+            write_record(paths[-1], given)
         write_report(paths, "Encoders", tmp_path / "report")
         return (tmp_path / "report/report.md").read_text(), tmp_path / "report"
 
@@ -64,8 +64,8 @@ def test_a_folder_stands_for_the_result_files_in_it(tmp_path):
     results.mkdir()
     with pytest.raises(InputError, match=r"results: no result file in it, expected one of: scores\.json"):
         write_report([results], "Encoders", tmp_path / "report")
-    for one in (classification({"de-en": [80.0]}), sts()):
-        write_record(results / f"{one['kind']}.json", one)
+    for given in (classification({"de-en": [80.0]}), sts()):
+        write_record(results / f"{given['kind']}.json", given)
     (results / "preparation.json").write_text("{}")
     write_report([results], "Encoders", tmp_path / "report")
     text = (tmp_path / "report/report.md").read_text()
@@ -200,8 +200,8 @@ def test_english_is_that_of_the_same_encoder_under_another_name(report, change, 
 
     def of(languages, train, name, weights="aligned", seed=1, learning_rate=5e-5):
         how = {"learning_rate": learning_rate, "validation": train}
-        one = finetuned(languages, train, name=name, seed=seed, hyperparameters=how)
-        return one | {"encoder": {"name": name, "weights": {"model.safetensors": weights}}}
+        tuned = finetuned(languages, train, name=name, seed=seed, hyperparameters=how)
+        return tuned | {"encoder": {"name": name, "weights": {"model.safetensors": weights}}}
 
     text, _ = report(
         of({"en": {"f1": 80.0}, "de": {"f1": 60.0}, "fr": {"f1": 61.0}}, ["en"], "ppa", **change),
@@ -217,8 +217,8 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
 
     def load(*records):
         paths = [tmp_path / f"{number}.json" for number in range(len(records))]
-        for path, one in zip(paths, records, strict=True):
-            write_record(path, one)
+        for path, given in zip(paths, records, strict=True):
+            write_record(path, given)
         systems = ResultSet.load(paths, ["finetuning"]).probed("finetuning")
         return fine_tuned(Measurements.of(systems, allow_unlike=True))
 

@@ -29,8 +29,10 @@ def change(path, **fields) -> None:
 def with_checksums(out) -> None:
     """As `translate` writes them."""
     directions = json.loads((out / "translate.json").read_text(encoding="utf-8"))["directions"]
-    known = {name: entry | {"sha256": checksum(out / f"{name}.txt")} for name, entry in directions.items()}
-    change(out / "translate.json", directions=known)
+    described = {
+        name: entry | {"sha256": checksum(out / f"{name}.txt")} for name, entry in directions.items()
+    }
+    change(out / "translate.json", directions=described)
 
 
 # --- translated again, not scored again
@@ -123,8 +125,8 @@ def test_damaged_scores_are_made_again(scored, command, hypotheses, content):
     result = command("score", out, "--workers", "1")
     assert result.status == 0
     assert f"{out}: scores.json has changed since; `score` is done again" in result.err
-    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    assert found["directions"] == json.loads(expected)["directions"]
+    scores = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    assert scores["directions"] == json.loads(expected)["directions"]
 
 
 # --- COMET
@@ -216,7 +218,10 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, 
 def test_leftovers_of_dead_processes_go(scored, command, hypotheses, tmp_path):
     outs = [scored(name, hypotheses) for name in "AB"]
     dead, running = (f"{partial_prefix(number)}.x.json" for number in (2**22 + 1, os.getppid()))
-    output, folders = tmp_path / "report", [tmp_path / "report" / one for one in ("", "tables", "plots")]
+    output, folders = (
+        tmp_path / "report",
+        [tmp_path / "report" / folder for folder in ("", "tables", "plots")],
+    )
     folders.append(tmp_path / "compared")
     for folder in folders:
         folder.mkdir(exist_ok=True)

@@ -48,7 +48,7 @@ def test_averages_are_means_over_directions(scored, scores_of, hypotheses):
         "supervised": 2, "zero-shot": 1, "from-en": 1, "to-en": 1, "all": 3,
     }  # fmt: skip
     assert averages["supervised"]["bleu"] == pytest.approx(100.0)
-    assert averages["all"]["bleu"] == pytest.approx(sum(one["bleu"] for one in directions.values()) / 3)
+    assert averages["all"]["bleu"] == pytest.approx(sum(entry["bleu"] for entry in directions.values()) / 3)
     assert averages["zero-shot"]["off_target"] == 0.75
     assert averages["zero-shot"]["comet"] is None
 
@@ -142,8 +142,8 @@ def test_tokenizers_are_chosen_and_scored_again(translated, command, scores_of, 
 def test_a_tokenizer_of_some_languages(translated, command, scores_of, hypotheses):
     out = translated("toy", hypotheses)
     assert command("score", out, "--workers", "1", "--tokenize", "fr=char, intl").status == 0
-    found = scores_of(out)["directions"]
-    names = {name: tokenizer_of(entry["bleu_signature"]) for name, entry in found.items()}
+    entries = scores_of(out)["directions"]
+    names = {name: tokenizer_of(entry["bleu_signature"]) for name, entry in entries.items()}
     assert names == {name: "char" if name.endswith("-fr") else "intl" for name in hypotheses}
     assert {"char", "intl"} == set(names.values())
     result = command("score", out, "--tokenize", "ja=char")
@@ -293,8 +293,8 @@ def test_data_is_found_relative_to_the_record(translated, command, hypotheses, m
     assert command("score", out, "--workers", "1").status == 0
 
 
-@pytest.mark.parametrize(("file", "found"), [("hypothesis", 3), ("reference", 4), ("source", 4)])
-def test_unequal_lines_name_file_and_counts(translated, command, hypotheses, data, file, found):
+@pytest.mark.parametrize(("file", "lines"), [("hypothesis", 3), ("reference", 4), ("source", 4)])
+def test_unequal_lines_name_file_and_counts(translated, command, hypotheses, data, file, lines):
     out = translated("toy", hypotheses)
     path = {
         "hypothesis": out / "de-fr.txt",
@@ -305,7 +305,7 @@ def test_unequal_lines_name_file_and_counts(translated, command, hypotheses, dat
     result = command("score", out, "--workers", "1")
     assert result.status == 2
     other = data / "text" / "test.de-fr.de" if file == "hypothesis" else path
-    expected = f"{out / 'de-fr.txt'}: {found} lines, expected {7 - found} as in {other} (direction de-fr)"
+    expected = f"{out / 'de-fr.txt'}: {lines} lines, expected {7 - lines} as in {other} (direction de-fr)"
     assert result.err.strip().splitlines()[-1] == f"error: {expected}"
     assert not (out / "scores.json").exists()
 
