@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.measurements import Measured, write_arrays, write_rows
+from command_line.measurements import EXAMPLES, Measured, write_arrays, write_examples, write_rows
 from command_line.outputs import checksum
 from command_line.result_file import FORMAT
 from eval.measurements import table_of
@@ -41,6 +41,8 @@ def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
     sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
     if measured.arrays:
         sums["arrays_sha256"] = write_arrays(folder / f"{kind}.npz", measured.arrays)
+    if measured.examples:
+        write_examples(folder / f"{kind}{EXAMPLES}", measured.examples)
     record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
     (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
     return folder / f"{kind}.json"

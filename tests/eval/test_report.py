@@ -266,21 +266,6 @@ def test_datasets_are_column_groups(scored, texts, report):
     assert row[4:] == ["100.0 (0.00%)", "100.0 (0.00%)", "100.0", "100.0"]
 
 
-@pytest.mark.parametrize(
-    ("system", "labels"),
-    [
-        ({"norm_placement": "swap-pre"}, ["Swap-PreNorm", "S-ENC-T-DEC", "w/"]),
-        ({"norm_placement": "post", "norm_affine": False}, ["PostNorm-simple", "S-ENC-T-DEC", "w/"]),
-        ({"encoder_final_norm": False}, ["PreNorm w/o Enc-Last", "S-ENC-T-DEC", "w/"]),
-        ({"language_tags": "t-enc", "drop_residual_layers": "4"}, ["PreNorm", "T-ENC", "w/o"]),
-        ({"drop_residual_layers": "3,4"}, ["PreNorm", "S-ENC-T-DEC", "w/o (3,4)"]),
-    ],
-)
-def test_labels(scored, texts, report, system, labels):
-    rows = markdown_rows(report(scored("A", {"en-de": texts["de"]}, system=system)), "BLEU and off-target")
-    assert rows[2][1:4] == labels
-
-
 def test_unknown_system_shows_its_name(scored, texts, report):
     unknown = dict.fromkeys(("norm_placement", "language_tags", "drop_residual_layers"))
     rows = markdown_rows(

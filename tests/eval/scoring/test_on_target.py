@@ -2,8 +2,6 @@
 
 import sacrebleu
 
-from eval.labels import MEASURES
-
 
 def selected(texts, lines) -> list[str]:
     return [texts[line] for line in lines]
@@ -39,10 +37,3 @@ def test_all_lines_on_target_have_the_scores_of_the_direction(scored, scores_of,
     assert entry["on_target_lines"] == 4
     for name in ("bleu", "chrf"):
         assert abs(entry[f"on_target_{name}"] - entry[name]) < 1e-6
-
-
-def test_they_are_measures_with_averages(scored, scores_of, texts):
-    record = scores_of(scored("A", {"en-de": texts["de"], "de-fr": texts["en"]}))
-    assert {"on_target_bleu", "on_target_chrf"} <= set(MEASURES)
-    assert record["averages"]["all"]["on_target_bleu"] == record["directions"]["en-de"]["on_target_bleu"]
-    assert record["averages"]["zero-shot"]["on_target_bleu"] is None

@@ -265,20 +265,6 @@ def test_scored_twice_is_skipped_and_same_bytes_when_forced(scored, command, hyp
     assert {name: (out / name).read_bytes() for name in first} == first
 
 
-def test_folders_without_statistics_of_lines_are_scored_again(scored, command, hypotheses):
-    out = scored("toy", hypotheses)
-    (out / "line_statistics.npz").unlink()
-    assert command("score", out, "--workers", "1").status == 0
-    assert (out / "line_statistics.npz").is_file()
-
-
-def test_changed_hypotheses_are_scored_again(scored, scores_of, command, hypotheses, texts):
-    out = scored("toy", hypotheses)
-    (out / "de-fr.txt").write_text("".join(f"{line}\n" for line in texts["fr"]), encoding="utf-8")
-    assert command("score", out, "--workers", "1").status == 0
-    assert scores_of(out)["directions"]["de-fr"]["bleu"] == pytest.approx(100.0)
-
-
 def test_moved_data(translated, scores_of, command, hypotheses, data, tmp_path):
     out = translated("toy", hypotheses)
     data.rename(tmp_path / "moved")
@@ -318,11 +304,6 @@ def test_missing_file_is_named(translated, command, hypotheses, name):
     assert result.status == 2 and f"{out / name}: no such file" in result.err
 
 
-def test_a_missing_folder_is_one_without_its_file(command, tmp_path):
-    result = command("score", tmp_path / "none")
-    assert result.status == 2 and f"{tmp_path / 'none/translate.json'}: no such file" in result.err
-
-
 def test_a_folder_may_be_given_by_its_file(translated, command, scores_of, hypotheses):
     out = translated("toy", hypotheses)
     assert command("score", out / "translate.json").status == 0
@@ -335,15 +316,3 @@ def test_hypotheses_that_do_not_match_their_checksum(translated, command, hypoth
     record["directions"]["de-fr"]["sha256"] = "0" * 64
     (out / "translate.json").write_text(json.dumps(record))
     assert "de-fr.txt: changed since translate.json was written" in command("score", out).err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--workers", "0"], "--workers: found '0'"),
-        (["--comet-python", "x"], "together with --comet-model"),
-    ],
-)
-def test_bad_options(translated, command, hypotheses, options, message):
-    result = command("score", translated("toy", hypotheses), *options)
-    assert result.status == 2 and message in result.err
