@@ -7,7 +7,10 @@ records how the data was made.
 """
 
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
+
+import numpy as np
 
 from command_line import options
 from command_line.errors import InputError
@@ -17,12 +20,11 @@ from command_line.option_classes import force_switch, option
 from command_line.outputs import checksum, copy_file
 from command_line.progress import progress
 from command_line.workers import Workers, dask_option, make_workers, workers_option
-from data_prep.block_binarizer import BlockBinarizer, binarize_file
-from data_prep.blocks import encode, read_blocks
+from data_prep.blocks import Block, encode, read_blocks
 from data_prep.formats.alignments import is_alignment_file
 from data_prep.formats.dictionary import DICTIONARY, dictionary_path, required_dictionary, token_ids
 from data_prep.formats.preparation import FILE_NAME, Preparation
-from data_prep.formats.sentences import is_sentence_file
+from data_prep.formats.sentences import is_sentence_file, written_sentences
 from data_prep.formats.structures import is_structure_file
 from data_prep.formats.teacher_vectors import is_stored_file
 from data_prep.formats.texts import (
@@ -36,6 +38,8 @@ from data_prep.formats.texts import (
 )
 from data_prep.step_folder import StepFolder, SubwordModel, corpus_of, read_record
 from data_prep.subword_models import MODEL_FILES
+
+END_OF_LINE = "\0"  # no word: text has no NUL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +76,7 @@ def is_data_file(path: Path) -> bool:
 
 
 def copy_text(text: Text, raw: Text, folder: Path) -> dict[str, str]:
-    """Copy the untokenized sides of an evaluation set; returns their checksums by file name.
-
-    Raises:
-        InputError: not as many lines as the subword text.
-    """
+    """Copy the untokenized sides of an evaluation set; returns their checksums by file name."""
     sums = {}
     with open_outputs(folder / name for name in text.names()) as streams:
         for block in read_blocks(*raw.paths):
@@ -163,3 +163,35 @@ def write_data(
         normalized=record["normalized"],
         corpus=corpus_of(job.text),
     ).save()
+
+
+class BlockBinarizer:
+    """Looks up the words of a block of lines; a worker process gets it once.
+
+    Words are separated by whitespace, as fairseq has it. `</s>` ends every sentence.
+
+    Args:
+        ids: of the symbols of a dictionary and of fairseq's special ones.
+    """
+
+    def __init__(self, ids: dict[str, int]):
+        self._end = len(ids)  # stands for `</s>` until the lengths are known
+        self._ids = ids | {END_OF_LINE: self._end}
+        self._unknown, self._eos = ids["<unk>"], ids["</s>"]
+
+    def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Token ids of all lines, one after the other, and the tokens of every line."""
+        words = block.text().replace("\n", f" {END_OF_LINE} ").split()
+        ids = map(self._ids.get, words, repeat(self._unknown))
+        tokens = np.fromiter(ids, dtype=np.uint32, count=len(words))
+        ends = np.flatnonzero(tokens == self._end)
+        tokens[ends] = self._eos
+        return tokens, np.diff(ends, prepend=-1)
+
+
+def binarize_file(path: Path, prefix: Path, binarizer: BlockBinarizer, symbols: int, workers: Workers) -> int:
+    """Write the binarized sentences of a file, one per line; returns their number."""
+    with written_sentences(prefix, symbols) as writer:
+        for tokens, lengths in workers.map(binarizer, read_blocks(path)):
+            writer.write(tokens, lengths)
+    return writer.count

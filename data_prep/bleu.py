@@ -31,10 +31,6 @@ def bleu_metric(language: str, choice: str = AUTO, model: Path | None = None):
     Args:
         choice: one of `TOKENIZERS`, or "auto".
         model: the sentencepiece model of flores200 or flores101; None: where sacreBLEU keeps it.
-
-    Raises:
-        InputError: the tokenizer's package is not installed (names the extra to install), or its model is not
-            there.
     """
     from sacrebleu.metrics import BLEU
 
@@ -54,9 +50,6 @@ def sentencepiece_model(tokenizer: str, model: Path | None = None) -> Path:
 
     sacreBLEU itself would download a missing one; here that
     is left to the user.
-
-    Raises:
-        InputError: it is not there.
     """
 
     from sacrebleu.tokenizers.tokenizer_spm import SACREBLEU_DIR, SPM_MODELS

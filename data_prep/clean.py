@@ -137,14 +137,7 @@ class Cleaning:
         return settings
 
     def evaluation_texts(self, texts: list[Text]) -> list[Text]:
-        """The valid and test sets of the other folders.
-
-        Args:
-            texts: of the corpus.
-
-        Raises:
-            InputError: a folder has none, or none in a language of the corpus, so that it excludes nothing.
-        """
+        """The valid and test sets of the other folders."""
         cleaned = languages_of(texts)
         evaluation: list[Text] = []
         for folder in self.also_exclude:
@@ -164,11 +157,7 @@ class Cleaning:
         return evaluation
 
     def check(self, texts: list[Text]) -> None:
-        """Refuse an evaluation text in a language that the corpus does not have.
-
-        Raises:
-            InputError: there is one.
-        """
+        """Refuse an evaluation text in a language that the corpus does not have."""
         languages = languages_of(texts)
         for language, path in self.exclude_text:
             if language != ANY and language not in languages:
@@ -178,11 +167,7 @@ class Cleaning:
                 )
 
     def vector_files(self, text: Text) -> list[Path]:
-        """The vectors of the sides of a training text; none if nothing is compared.
-
-        Raises:
-            InputError: --min-similarity without --vectors.
-        """
+        """The vectors of the sides of a training text; none if nothing is compared."""
         if self.vectors is None and self.min_similarity is not None:
             raise InputError("--min-similarity: needs --vectors, the output of `python -m embeddings encode`")
         if self.vectors is None or not text.is_bitext or text.split != TRAIN:
@@ -217,9 +202,6 @@ def with_similarities(text: Text, vectors: list[Path]) -> Iterator[tuple]:
 
     Args:
         vectors: files of both sides; empty: there are no cosines.
-
-    Raises:
-        InputError: vectors are missing, not one per line, or of another text.
     """
     blocks = read_blocks(*text.paths)
     if not vectors:
@@ -239,14 +221,7 @@ def with_similarities(text: Text, vectors: list[Path]) -> Iterator[tuple]:
 
 
 def clean_training(text: Text, job: Cleaning, evaluation: dict, workers: Workers) -> dict:
-    """Filter a training set. Returns its counts: read, written, changed, and removed by reason.
-
-    Args:
-        evaluation: as of `PairFilter`.
-
-    Raises:
-        InputError: nothing is left.
-    """
+    """Filter a training set. Returns its counts: read, written, changed, and removed by reason."""
     removed, changed, read, kept = Counter(), 0, 0, 0
     columns = score_columns(text.languages, job.limits)
     with scratch_folder(job.output) as folder:

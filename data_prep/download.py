@@ -2,8 +2,8 @@
 
 {corpora}
 
-Languages default to those of Table 8.1. Training is with --centric (8.2.1: English), and of l10n also with
---further-pairs. Downloads resume, are kept in OUTPUT/downloads, and are verified against
+Languages default to those of Table 8.1. Training is with --centric (8.2.1: English), and of l10n and
+challenge also with --further-pairs. Downloads resume, are kept in OUTPUT/downloads, and are verified against
 OUTPUT/downloads/SHA256SUMS, which is written at the first download or may be there before. --from-folder
 takes a folder with the archives or the files in them instead of the network. --train-pairs cuts the training
 text of every pair of languages; an id of mtdata with @N behind it is cut to its first N pairs.
@@ -68,7 +68,7 @@ class DownloadJob:
     from_folder: Path | None = option("a local copy instead of the network", metavar="DIR")
     centric: str = option("the language of every training pair (8.2.1: English)", "en", type=LANGUAGE)
     further_pairs: list[str] = option(
-        "training pairs without it, of l10n: de-fr,cs-ja",
+        "training pairs without it, of l10n and challenge: de-fr,cs-ja",
         [],
         type=options.items(options.split),
         metavar="PAIR,…",
@@ -87,11 +87,7 @@ class DownloadJob:
 
 
 def chosen_languages(job: DownloadJob) -> list[str]:
-    """The languages asked for, or all of the corpus.
-
-    Raises:
-        InputError: one that the corpus does not have.
-    """
+    """The languages asked for, or all of the corpus."""
     corpus = CORPORA.get(job.name)
     if job.langs is None:
         if corpus is None:
@@ -122,17 +118,12 @@ def find_splits(job: DownloadJob, languages: list[str], source: Source):
     if corpus.english_centric and not is_english(centric):
         raise InputError(f"--centric {centric}: the training data of {job.name} is with English only")
     return chain(
-        corpus.read(source, languages, centric), (corpus.read_pair(source, pair) for pair in further)
+        corpus.read(source, languages, centric), *(corpus.read_pair(source, pair) for pair in further)
     )
 
 
 def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
-    """The pairs without the centric language that are asked for, each in alphabetical order.
-
-    Raises:
-        InputError: the corpus has no such training text, or an entry is no pair of its languages, or is there
-            anyway.
-    """
+    """The pairs without the centric language that are asked for, each in alphabetical order."""
     if job.further_pairs and (job.name == MTDATA or CORPORA[job.name].read_pair is None):
         raise InputError(f"--further-pairs: {job.name} has none; leave the option out")
     further = []
@@ -150,11 +141,7 @@ def further_pairs(job: DownloadJob, languages: list[str]) -> list[str]:
 
 
 def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
-    """Write one bitext, of training its first `train_pairs` lines; returns its number of lines.
-
-    Raises:
-        InputError: it has none.
-    """
+    """Write one bitext, of training its first `train_pairs` lines; returns its number of lines."""
     count = 0
     outputs = [folder / f"{bitext.split}.{bitext.pair}.{code}" for code in bitext.pair.split("-")]
     rows = islice(bitext.rows(), train_pairs if bitext.split == TRAIN else None)

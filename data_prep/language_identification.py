@@ -25,15 +25,7 @@ MAGIC = 793712314  # the first number of a file of fastText
 NUMBER_OF_LABELS = 72  # where it is in the file
 # A language -> its label in lid.176, where that is the name of a Wikipedia and not what a registry calls it:
 # the label "als" is Alemannic (in ISO 639-3: Tosk Albanian), "no" is Bokmål.
-LABELS = {
-    "als": "sq",
-    "gsw": "als",
-    "nb": "no",
-    "bho": "bh",
-    "fil": "tl",
-    "egl": "eml",
-    "rgn": "eml",
-}
+LABELS = {"als": "sq", "gsw": "als", "nb": "no", "bho": "bh", "fil": "tl", "egl": "eml", "rgn": "eml"}
 
 
 def packaged_model() -> Path:
@@ -48,11 +40,7 @@ def packaged_model() -> Path:
 
 
 def labels_of(path: Path) -> frozenset[str]:
-    """All labels of a fastText model, without `__label__`.
-
-    Raises:
-        InputError: the file is no such model.
-    """
+    """All labels of a fastText model, without `__label__`."""
     # fasttext-predict has no list of labels; in the file they are zero-terminated strings before the weights.
     try:
         with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -114,9 +102,6 @@ class LanguageIdentifier:
     Attributes:
         name: what results say of it.
         labels: of all its languages.
-
-    Raises:
-        InputError: the file is no fastText model.
     """
 
     def __init__(self, path: Path | None = None):

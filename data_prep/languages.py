@@ -16,12 +16,7 @@ JAPANESE = frozenset(("Jpan", "Hira", "Kana", "Hrkt"))
 HAN = frozenset(("Hans", "Hant", "Hani", "Hanb"))
 KOREAN = frozenset(("Kore", "Hang"))
 # What a script of a code is written with, where it is several scripts of Unicode, or one of another name.
-SCRIPTS = {
-    "Jpan": ("Hani", "Hira", "Kana"),
-    "Kore": ("Hang", "Hani"),
-    "Hans": ("Hani",),
-    "Hant": ("Hani",),
-}
+SCRIPTS = {"Jpan": ("Hani", "Hira", "Kana"), "Kore": ("Hang", "Hani"), "Hans": ("Hani",), "Hant": ("Hani",)}
 # Class SA of Unicode's line breaking (UAX 14: no spaces between words), and Tibetan, which marks syllables.
 UNSPACED = frozenset(("Thai", "Laoo", "Khmr", "Mymr", "Tale", "Talu", "Lana", "Tavt", "Ahom", "Tibt"))
 TWO_LETTERS = {"hbs": "sh"}  # of a language that langcodes replaces by a variety, without saying so

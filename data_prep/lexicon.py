@@ -65,11 +65,7 @@ def main(job: LexiconJob) -> None:
 
 
 def aligned_words(block: Block) -> Counter:
-    """(word, translation) -> how often a link of single words joins them, in lines of words, words and links.
-
-    Raises:
-        InputError: a link to a word that a sentence does not have.
-    """
+    """(word, translation) -> how often a link of single words joins them."""
     path, counts = block.paths[2], Counter()
     texts = map(block.decode, range(3))
     for number, (a, b, line) in enumerate(zip(*texts, strict=True), block.first_line):
@@ -84,11 +80,7 @@ def aligned_words(block: Block) -> Counter:
 
 
 def write_dictionaries(job: LexiconJob, pair: str, counts: Counter) -> None:
-    """Write those of both directions of a pair.
-
-    Args:
-        counts: (word, translation) -> how often they are aligned.
-    """
+    """Write those of both directions of a pair."""
     first, second = pair.split("-")
     for name, pairs in (
         (f"{first}-{second}", counts),
@@ -102,11 +94,7 @@ def write_dictionaries(job: LexiconJob, pair: str, counts: Counter) -> None:
 
 
 def dictionary_lines(counts: Counter, translations: int) -> Iterator[str]:
-    """Lines of a dictionary, in the order of the words' code points.
-
-    Args:
-        counts: (word, translation) -> how often they are aligned.
-    """
+    """Lines of a dictionary, in the order of the words' code points."""
     best = defaultdict(list)
     for (word, translation), count in counts.items():
         best[word].append((-count, translation))
@@ -116,11 +104,7 @@ def dictionary_lines(counts: Counter, translations: int) -> Iterator[str]:
 
 
 def read_dictionary(path: Path) -> dict[str, list[str]]:
-    """Word -> its translations, of a file in MUSE's format: two words per line, a blank or a tab between.
-
-    Raises:
-        InputError: a line of another form, or none; names file and line.
-    """
+    """Word -> its translations, of a file in MUSE's format: two words per line, a blank or a tab between."""
     translations: dict[str, list[str]] = defaultdict(list)
     for number, line in enumerate(read_lines(path), start=1):
         words = line.split()
@@ -134,11 +118,7 @@ def read_dictionary(path: Path) -> dict[str, list[str]]:
 
 
 def read_dictionaries(folder, languages: Iterable[str]) -> dict[str, dict[str, list[str]]]:
-    """Language -> word -> its translations into any of the other languages, of the files A-B.txt of a folder.
-
-    Raises:
-        InputError: there is none of these languages, or the folder's `lexicon` has not come to its end.
-    """
+    """Language -> word -> its translations into any of the other languages, of the files A-B.txt."""
     check_finished(folder)
     languages = sorted(languages)
     merged: dict[str, dict[str, list[str]]] = {}

@@ -41,11 +41,7 @@ class Filtered(NamedTuple):
 
 
 def reason_to_remove(sides: tuple[str, ...], lengths: tuple[float, ...], limits: Limits) -> str | None:
-    """Why a normalized training pair, or monolingual line, goes; None if it stays (as far as it can tell).
-
-    Args:
-        lengths: of the sides, in words.
-    """
+    """Why a normalized training pair, or monolingual line, goes; None if it stays (as far as it can tell)."""
     if not all(sides):
         return "empty"
     if max(lengths) > limits.max_length or max(map(len, sides)) > limits.max_characters:

@@ -130,14 +130,6 @@ def main(job: LowResourceJob) -> None:
 def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, train: Text) -> int:
     """Pairs of the largest set that another run has drawn into the folder, and that are to be left out of
     pre-training, too; 0 if there is none.
-
-    Args:
-        limits: name -> pairs of the sets of this run.
-        settings: how it draws.
-        train: what it draws from.
-
-    Raises:
-        InputError: a set has been drawn otherwise or from other text: pairs of it would be pre-trained on.
     """
     largest, now = 0, input_identities(train.paths)
     for path in sorted(output.glob("*/low-resource.json")):
@@ -161,11 +153,7 @@ def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, tra
 
 
 def training_pair(folder: Path, bitexts: list[Text]) -> Text:
-    """The only training bitext of a folder.
-
-    Raises:
-        InputError: not exactly one training bitext.
-    """
+    """The only training bitext of a folder."""
     training = [bitext for bitext in bitexts if bitext.split == TRAIN]
     if len(training) != 1:
         names = ", ".join(bitext.pair for bitext in training) or "none"
@@ -174,11 +162,7 @@ def training_pair(folder: Path, bitexts: list[Text]) -> Text:
 
 
 def monolingual_files(folder: Path, train: Text) -> list[Path]:
-    """train.LANG of both languages, plain or compressed.
-
-    Raises:
-        InputError: one is missing or empty, or the step that writes them did not finish.
-    """
+    """train.LANG of both languages, plain or compressed."""
     check_finished(folder)
     paths = []
     for language in train.languages:

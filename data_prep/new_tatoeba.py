@@ -68,11 +68,7 @@ def main(job: NewTatoebaJob) -> None:
 
 
 def find_pairs(folder: Path) -> dict[str, list[Path]]:
-    """Pair of languages -> its files, of each set the source and the target.
-
-    Raises:
-        InputError: there are none, or a side of a set is missing.
-    """
+    """Pair of languages -> its files, of each set the source and the target."""
     sides_of_pairs: dict[str, list[Path]] = {}
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         pair = PAIR.fullmatch(place.name)

@@ -40,11 +40,7 @@ class SubwordSettings(SubwordModel, TokenizeSettings):
     """Of the steps whose records others read."""
 
 
-SETTINGS = {
-    "low-resource": LowResourceSettings,
-    "subword": SubwordSettings,
-    "tokenize": TokenizeSettings,
-}
+SETTINGS = {"low-resource": LowResourceSettings, "subword": SubwordSettings, "tokenize": TokenizeSettings}
 
 
 class StepFolder:
@@ -56,18 +52,10 @@ class StepFolder:
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
-
-    Raises:
-        InputError: the output is one of the inputs.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        name: str,
-        settings: dict,
-        reads: Iterable[Path] = (),
-        inputs: Iterable[Path] = (),
+        self, folder: Path, name: str, settings: dict, reads: Iterable[Path] = (), inputs: Iterable[Path] = ()
     ):
         self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
         self._foreign: set[Path] = set()
@@ -121,11 +109,7 @@ class StepFolder:
 
 
 def read_record(folder: Path, name: str) -> dict | None:
-    """The settings of a step that wrote `folder`; None when it did not.
-
-    Raises:
-        InputError: the step was interrupted, or its record is broken.
-    """
+    """The settings of a step that wrote `folder`; None when it did not."""
     settings = read_settings(folder, name)
     if settings is not None:
         records.check(settings, SETTINGS[name], Path(folder) / f"{name}.json")
@@ -145,11 +129,7 @@ def corpus_of(folder: Path) -> str | None:
 
 
 def is_normalized(folder: Path) -> bool:
-    """Whether the text of a folder was normalized before any other step.
-
-    Raises:
-        InputError: a step was interrupted, or its record is broken.
-    """
+    """Whether the text of a folder was normalized before any other step."""
     if any(read_settings(folder, step) is not None for step in NORMALIZING):
         return True
     records = (read_record(folder, step) for step in PASSING_ON)

@@ -52,13 +52,7 @@ from data_prep.subword_learning import (
     segment_block,
 )
 from data_prep.subword_models import MODEL_FILES, SPECIAL_SYMBOLS
-from data_prep.subword_options import (
-    OF_TYPES,
-    PRETRAINED_MODEL,
-    TYPES,
-    SubwordJob,
-    completed,
-)
+from data_prep.subword_options import OF_TYPES, PRETRAINED_MODEL, TYPES, SubwordJob, completed
 from data_prep.tokenizers import DEFAULT, LOWERCASE, UNSPLIT
 from data_prep.transformers_tokenizer import KIND as TRANSFORMERS
 from data_prep.transformers_tokenizer import store_tokenizer, tokenizer_files
@@ -88,11 +82,7 @@ def learning_settings(job: SubwordJob) -> dict:
 
 
 def given_files(job: SubwordJob, model: str | None) -> list[Path]:
-    """The files of the model and dictionary that are applied instead of learned ones.
-
-    Raises:
-        InputError: one is missing.
-    """
+    """The files of the model and dictionary that are applied instead of learned ones."""
     if job.tokenizer:
         return tokenizer_files(job.tokenizer)
     if job.pretrained:
@@ -110,9 +100,6 @@ def given_files(job: SubwordJob, model: str | None) -> list[Path]:
 def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[str, str]:
     """What `tokenize` did to the input. Without it, that is "none", as somebody else may have tokenized the
     text, and "raw" for tokenizers of transformers.
-
-    Raises:
-        InputError: words where such a tokenizer reads raw text.
     """
     recorded = (read_record(folder, "tokenize") or {}).get("tokenizers", {})
     raw = type_name == TRANSFORMERS
@@ -129,9 +116,6 @@ def tokenizers_of(folder: Path, languages: list[str], type_name: str) -> dict[st
 def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
     """Compare how the text is tokenized with that of the model that is applied; of text that is not from
     `tokenize` nothing is known.
-
-    Raises:
-        InputError: the model knows a language in another form, so that its units would be none of its words.
     """
     tokenizers = (read_record(job.input, "tokenize") or {}).get("tokenizers", {})
     of_model = read_record(job.dictionary_from, "subword")["tokenizers"]
@@ -147,11 +131,7 @@ def check_tokenizers(job: SubwordJob, languages: list[str]) -> None:
 
 
 def check_marks(job: SubwordJob, tokenizers: dict[str, str]) -> None:
-    """A model that was learned elsewhere does not know how the default tokenizer marks tokens that touch.
-
-    Raises:
-        InputError: the text has such marks.
-    """
+    """A model that was learned elsewhere does not know how the default tokenizer marks tokens that touch."""
     for language, name in tokenizers.items() if job.pretrained else ():
         if name.removesuffix(LOWERCASE) == DEFAULT:
             raise InputError(

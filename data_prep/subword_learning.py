@@ -45,11 +45,7 @@ def count_tokens(paths: Iterable[Path], workers: Workers, task: str) -> Counter:
 
 
 def learn_byte_pairs(paths: list[Path], merges: int, model: Path, workers: Workers) -> None:
-    """Write the merges that subword-nmt learns from all files together.
-
-    Raises:
-        InputError: no word has two characters.
-    """
+    """Write the merges that subword-nmt learns from all files together."""
 
     from subword_nmt.learn_bpe import learn_bpe
 
@@ -96,11 +92,7 @@ class PieceTraining:
 
 
 def learn_sentence_pieces(paths: list[Path], training: PieceTraining, model: Path) -> None:
-    """Train sentencepiece on all files together.
-
-    Raises:
-        InputError: sentencepiece refuses the text or the size.
-    """
+    """Train sentencepiece on all files together."""
     import sentencepiece
 
     sentencepiece.set_random_generator_seed(training.seed)

@@ -131,11 +131,7 @@ class SentencePieces:
 
 
 def load_subwords(type_name: str, path=None):
-    """The model of a type; `path` is its file (none for "none").
-
-    Raises:
-        InputError: unknown type, or the file is missing or broken.
-    """
+    """The model of a type; `path` is its file (none for "none")."""
     makers = {
         "subword-nmt": BytePairs,
         "sentencepiece": SentencePieces,
@@ -143,8 +139,6 @@ def load_subwords(type_name: str, path=None):
     }
     if type_name == "none":
         return NoSubwords()
-    if type_name not in makers:
-        raise InputError(f"unknown subword type {type_name!r}; expected one of: {', '.join(TYPES)}")
     if path is None or not Path(path).is_file():
         raise InputError(f"{path}: no such file, expected the subword model")
     return makers[type_name](path)

@@ -89,11 +89,7 @@ class SubwordJob:
 
 
 def completed(job: SubwordJob) -> SubwordJob:
-    """The job with defaults where nothing was given.
-
-    Raises:
-        InputError: an option would do nothing.
-    """
+    """The job with defaults where nothing was given."""
     _check_options(job)
     _check_options_of_dictionary(job)
     defaults = dict(DEFAULTS)

@@ -158,9 +158,6 @@ def make_sampler(preparation, vocabulary: Container[str], dropout: float, alpha:
         vocabulary: units of the dictionary.
         dropout: of BPE, or 0.
         alpha, nbest: of a unigram model; alpha 0 if there is to be dropout.
-
-    Raises:
-        InputError: the folder's subwords are not of the kind that the options are of.
     """
     kind, file = preparation.subword["type"], preparation.subword["model"]
     path = file and Path(preparation.folder) / file

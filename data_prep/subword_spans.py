@@ -22,11 +22,7 @@ SPELLED = tuple(name for name in TYPES if name != TRANSFORMERS)  # types whose u
 
 
 def type_of_spelled(folder) -> str:
-    """The type of the subwords of a folder that spans of words are to be found in.
-
-    Raises:
-        InputError: it is no output of `subword`, or its units spell nothing.
-    """
+    """The type of the subwords of a folder that spans of words are to be found in."""
     record = read_record(folder, "subword")
     if record is None:
         raise InputError(f"{folder}: no subword.json, expected the output of `python -m data_prep subword`")

@@ -209,11 +209,7 @@ def _import(module: str, extra: str):
 
 @functools.lru_cache(maxsize=128)
 def make_tokenizer(name: str, language: str):
-    """An object with `tokenize(line)` and `detokenize(line)`; the same object for the same arguments.
-
-    Raises:
-        InputError: unknown name, or what it needs is not installed.
-    """
+    """An object with `tokenize(line)` and `detokenize(line)`; the same object for the same arguments."""
     if name.endswith(LOWERCASE):
         return Lowercase(make_tokenizer(name.removesuffix(LOWERCASE), language))
     if name not in TOKENIZERS:
@@ -246,15 +242,7 @@ def tokenizer_like(names: Collection[str], language: str) -> str:
 
 
 def choose_tokenizers(languages, choices: list[str], lowercase: bool = False) -> dict[str, str]:
-    """Tokenizer of every language: the defaults, overridden by choices such as "ja=none" or "none" (all).
-
-    Args:
-        lowercase: words of all languages are in lower case.
-
-    Raises:
-        InputError: a choice names an unknown tokenizer, or a language that the corpus does not have or that
-            another choice is of.
-    """
+    """Tokenizer of every language: the defaults, overridden by choices such as "ja=none" or "none" (all)."""
     names = {language: default_tokenizer(language) for language in sorted(languages)}
     chosen: dict[str, str] = {}
     for choice in sorted(choices, key=lambda text: "=" in text):  # what holds for all first

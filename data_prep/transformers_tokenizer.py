@@ -47,14 +47,8 @@ class StoredTokenizer(TypedDict):
 class TransformersTokenizer:
     """A stored tokenizer as a subword model.
 
-    Args:
-        path: the file of `store_tokenizer`.
-
     Attributes:
         special: fairseq's four symbols and "mask" -> the tokenizer's id, None where it has none.
-
-    Raises:
-        InputError: the file is broken, or the library is not installed.
     """
 
     def __init__(self, path):
@@ -155,20 +149,13 @@ class TransformersTokenizer:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """The files that a folder's tokenizer may depend on.
-
-    Raises:
-        InputError: as `check_tokenizer`.
-    """
+    """The files that a folder's tokenizer may depend on."""
     return check_tokenizer(folder, OPTION).paths()
 
 
 def store_tokenizer(folder: Path, path: Path) -> None:
     """Write the tokenizer of a folder of `transformers` into one file, in the form of its library of
     tokenizers, without limits of length.
-
-    Raises:
-        InputError: it cannot be read, or exists only as code.
     """
     tokenizer = load_tokenizer(folder, OPTION)
     if not tokenizer.is_fast:

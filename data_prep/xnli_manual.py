@@ -51,11 +51,7 @@ def main(job: XnliManual) -> None:
 
 
 def read_rows(*files: Path) -> tuple[str, dict[str, list[str]]]:
-    """The line of the columns, and language -> its lines, whose labels are the same in all languages.
-
-    Raises:
-        InputError: the columns are others, or the languages are not parallel.
-    """
+    """The line of the columns, and language -> its lines, whose labels are the same in all languages."""
     header, labels = "", []
     rows_of_languages: dict[str, list[str]] = {}
     for file in files:

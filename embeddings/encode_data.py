@@ -91,12 +91,7 @@ class DataOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DataEncoding(DataOptions):
-    """What to encode, and how.
-
-    Attributes:
-        dtype: of the numbers on disk.
-        dask: as of `Reading.all_by`.
-    """
+    """What to encode, and how."""
 
     encoder: EncoderOptions
     normalize: bool
@@ -189,12 +184,7 @@ class Reader:
 
 
 def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Path, force: bool) -> None:
-    """Store the vectors of the binarized sentences `prefix`, unless they are there.
-
-    Raises:
-        InputError: the raw text is not that of the sentences, or a vector is NaN, infinite or beyond float16;
-            names the line.
-    """
+    """Store the vectors of the binarized sentences `prefix`, unless they are there."""
     encoder, sentences = reader.encoder, load_sentences(prefix)
     language = prefix.suffix.removeprefix(".")
     encoder.encode([], language)  # whether the encoder knows the language, before anything is written
@@ -232,7 +222,6 @@ def store(
         description: of the file; "normalized" vectors are made so here.
         parts: number of the first sentence, and the sentences of each window.
         named: whose lines error messages name.
-        encode_all: as of `encode_windows`.
 
     Raises:
         InputError: a vector is NaN, infinite or beyond float16; names the line. Or another encoder's vectors
@@ -261,11 +250,7 @@ def store(
 
 
 def _refuse_another_encoder(output: Path, description: dict) -> None:
-    """Students that learn from its vectors are still to be continued, perhaps.
-
-    Raises:
-        InputError: the vectors of another encoder have the name; names both.
-    """
+    """Students that learn from its vectors are still to be continued, perhaps."""
     there = encoder_of(output)
     if there and encoder_identity(there) != encoder_identity(description["encoder"]):
         raise InputError(
@@ -283,11 +268,7 @@ def sentence_windows(sentences, size: int | None = None) -> Iterator[tuple[int, 
 
 
 def _compared(reader: Reader, raw: Path, sentences, language: str) -> Iterator[tuple[int, list[str]]]:
-    """The windows of raw text, whose first lines become the binarized sentences.
-
-    Raises:
-        InputError: one does not; names it.
-    """
+    """The windows of raw text, whose first lines become the binarized sentences."""
     for start, window in windows.windows(raw):
         # fairseq-preprocess does not say how text was segmented
         for row, line in enumerate(window[:COMPARED] if reader.preparation else (), start=start):

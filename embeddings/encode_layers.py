@@ -74,8 +74,6 @@ class LayerReader:
 
     Attributes:
         encoder: a `fairseq_ext.models.pooled_encoder.PooledEncoder`.
-        record: what is said of it.
-        cut: sentences so far that were cut.
     """
 
     encoder: object

@@ -96,7 +96,7 @@ class Compared(Run):
 class ComparisonRecord(TypedDict):
     runs: list[Compared]
     rows_sha256: str
-    test: Literal["randomization", "sacrebleu-bootstrap"]
+    test: Literal["randomization", "sacrebleu-bootstrap", "bootstrap"]
     correction: Literal["holm", "none"]
     samples: int
     seed: int
@@ -139,6 +139,16 @@ class RetrievalRecord(TypedDict):
     runs: list[RetrievalRun]
 
 
+class SimilarityRun(Run):
+    texts: dict[str, str]
+
+
+class SimilarityRecord(TypedDict):
+    rows_sha256: str
+    arrays_sha256: str
+    runs: list[SimilarityRun]
+
+
 class FinetuningRun(Run):
     task: str
     measure: str
@@ -158,5 +168,6 @@ SCHEMAS = {
     "states": StatesRecord,
     "data-size": DataSizeRecord,
     "sentence-retrieval": RetrievalRecord,
+    "sts": SimilarityRecord,
     "finetuning": FinetuningRecord,
 }

@@ -200,8 +200,6 @@ def files_read(data, options: dict[str, str]) -> list[Path]:
     Raises:
         InputError: there is no such folder, or nothing to train on in it.
     """
-    # numpy comes with these, and the end of a training needs none
-
     data = Path(data)
     if not data.is_dir():
         raise InputError(f"{data}: no such folder; run the stage prepare first")
@@ -243,10 +241,7 @@ def _starts(inputs: Iterable[str]) -> set[str]:
 
 def _mixtures(options: dict[str, str]) -> dict[str, dict[str, float]]:
     """The tasks of a pre-training by language; none of other trainings."""
-    if _PRETRAINING not in options:
-        return {}
-
-    return parse_mixtures(options[_PRETRAINING], _PRETRAINING)
+    return parse_mixtures(options[_PRETRAINING], _PRETRAINING) if _PRETRAINING in options else {}
 
 
 def _subsets(options: dict[str, str]) -> set[str]:
@@ -287,10 +282,8 @@ def _texts_of_languages(inputs: Iterable[str], options: dict[str, str]) -> set[s
 
 def _structures(options: dict[str, str]) -> set[str]:
     """The kinds of analyses that the tasks of a pre-training need."""
-    if not (mixtures := _mixtures(options)):
-        return set()
-
-    return {TASKS[task].needs for mixture in mixtures.values() for task in mixture} - {None}
+    mixtures = _mixtures(options).values()
+    return {TASKS[task].needs for mixture in mixtures for task in mixture} - {None}
 
 
 def _whole(best: Path) -> dict:

@@ -31,7 +31,7 @@ from studies.power import largest_deviation, smallest_correlation, smallest_diff
 
 HERE = Path(__file__).parent
 AGREES, CONTRADICTS, CANNOT_TELL, WAITING = "agrees", "contradicts", "cannot tell", "waiting"
-SHOWN = ("number", "claim", "section", "effect", "p", "verdict")  # in the page; the CSV file has all
+SHOWN = ("number", "claim", "effect", "p", "verdict")  # in the page; the CSV file has all
 COST = ("updates", "words", "operations", "cpu_seconds")
 
 
@@ -248,6 +248,8 @@ def filled(page: str, tables: dict[str, str], path: Path) -> str:
 
 
 def markdown(rows: list[dict[str, str]]) -> str:
+    """Claims with their sections in brackets."""
+    rows = [row | {"claim": f"{row['claim']} ({row['section']})"} for row in rows]
     lines = [list(SHOWN), ["---"] * len(SHOWN), *([row.get(name) or "–" for name in SHOWN] for row in rows)]
     return "\n".join(
         f"| {' | '.join(re.sub(r'[|]', chr(92) + '|', text) for text in line)} |" for line in lines
@@ -258,9 +260,11 @@ def main(options: Options) -> None:
     claims, trainings = read_claims(options.claims), read_trainings(options.trainings)
     decisions = decide(claims, trainings, options.paired)
     rows = {decision.claim.number: row(claims, decision, trainings) for decision in decisions}
+    tried = [claim for claim in claims.claims if claim.not_tried is None]
     tables = {
-        chapter: markdown([rows[claim.number] for claim in claims.claims if claim.chapter == chapter])
+        chapter: markdown([rows[estimate.number] for estimate in tried if estimate.chapter == chapter])
         for chapter in claims.chapters
+        if any(estimate.chapter == chapter for estimate in tried)
     }
     if options.data:
         columns = list(dict.fromkeys(name for shown in rows.values() for name in shown))

@@ -28,11 +28,7 @@ class AlignerChoice:
     shard_lines: int = 20_000  # for programs that load their parameters for every shard: more
 
     def make(self, options: dict):
-        """The aligner.
-
-        Raises:
-            InputError: its package or program is not installed; names the alternatives.
-        """
+        """The aligner."""
         return getattr(importlib.import_module(self.module), self.name)(**options)
 
 
@@ -63,11 +59,7 @@ ALIGNERS = {
         "fast_align as a package, grow-diag-final-and only",
     ),
     "fast_align-program": AlignerChoice(
-        "data_prep.alignment.external_aligners",
-        "FastAlignProgram",
-        True,
-        "`fast_align` on the PATH",
-        100_000,
+        "data_prep.alignment.external_aligners", "FastAlignProgram", True, "`fast_align` on the PATH", 100_000
     ),
 }
 DIED = "the aligner's process {}; try a smaller --train-sample"

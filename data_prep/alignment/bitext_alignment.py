@@ -32,9 +32,6 @@ def write_training_text(
         bitexts: of one pair, joined.
         sample: lines, drawn without replacement and kept in order, if there are more; 0 takes all.
         longest: words; sentence pairs with a longer or an empty side are left out.
-
-    Raises:
-        InputError: no sentence pair is left, or the files are not parallel.
     """
     total = sum(count_lines(bitext.paths[0]) for bitext in bitexts)
     chosen = iter(

@@ -8,16 +8,19 @@ its links) or any Pharaoh file.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from command_line import options
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
-from command_line.lines import read_parallel
 from command_line.option_classes import option, switch
 from command_line.outputs import write_json
+from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.alignment.links import parse_line
+from data_prep.blocks import Block, read_blocks
 
 _GOLD = re.compile(r"(\d{1,9})([-p?])(\d{1,9})", re.ASCII)
 Links = set[tuple[int, int]]
@@ -34,6 +37,8 @@ class AlignmentErrorJob:
     )
     reverse_gold: bool = switch("the gold file has the languages the other way round")
     output: Path | None = option("JSON file for the numbers", type=options.output_file)
+    workers: int = workers_option()
+    dask: str | None = dask_option()
 
 
 @dataclass
@@ -67,11 +72,7 @@ class Agreement:
 
 
 def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> tuple[Links, Links]:
-    """Sure and possible links of a line, words from 0.
-
-    Raises:
-        InputError: an item has another form, or a word number below the first; names file and line.
-    """
+    """Sure and possible links of a line, words from 0."""
     links: tuple[Links, Links] = set(), set()
     for item in line.split():
         match = _GOLD.fullmatch(item)
@@ -88,14 +89,12 @@ def parse_gold(line: str, path, number: int, first_word: int, reverse: bool) -> 
     return links
 
 
-def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = False) -> Agreement:
-    """Compare two files line by line.
-
-    Raises:
-        InputError: another number of lines, or a malformed one.
-    """
+def judge_block(first_word: int, reverse: bool, block: Block) -> Agreement:
+    """Compare lines of gold links with lines of proposed ones."""
+    gold, alignment = block.paths
     agreement = Agreement()
-    for number, (expected, proposed_line) in enumerate(read_parallel(gold, alignment), start=1):
+    lines = zip(block.decode(0), block.decode(1), strict=True)
+    for number, (expected, proposed_line) in enumerate(lines, start=block.first_line):
         proposed = {
             (i, j)
             for a, b, c, d in parse_line(proposed_line, alignment, number)
@@ -106,11 +105,23 @@ def judge(gold: Path, alignment: Path, first_word: int = 0, reverse: bool = Fals
     return agreement
 
 
+def judge(
+    gold: Path, alignment: Path, workers: Workers, first_word: int = 0, reverse: bool = False
+) -> Agreement:
+    """Compare two files line by line."""
+    total = Counter()
+    blocks = read_blocks(gold, alignment)
+    for agreement in workers.map(partial(judge_block, first_word, reverse), blocks):
+        total.update(vars(agreement))
+    return Agreement(**total)
+
+
 def main(job: AlignmentErrorJob) -> None:
     check_finished(job.alignment.parent)
     if job.output and job.output.resolve() in (job.gold.resolve(), job.alignment.resolve()):
         raise InputError(f"--output {job.output}: is a file that is read, expected another one")
-    agreement = judge(job.gold, job.alignment, job.gold_first_word, job.reverse_gold)
+    with make_workers(job.workers, job.dask) as workers:
+        agreement = judge(job.gold, job.alignment, workers, job.gold_first_word, job.reverse_gold)
     numbers = {name: round(getattr(agreement, name), 4) for name in ("error_rate", "precision", "recall")}
     numbers |= {"links": agreement.proposed, "sure_links": agreement.sure}
     percent = {

@@ -41,11 +41,7 @@ def flat(lines: Iterable[Iterable[tuple[int, int]]]) -> tuple[np.ndarray, np.nda
 
 
 def parse_pharaoh(line: str, program: str) -> list[tuple[int, int]]:
-    """Links of a line that a program wrote.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Links of a line that a program wrote."""
     try:
         return [(int(a), int(b)) for a, _, b in (item.partition("-") for item in line.split())]
     except ValueError:
@@ -179,11 +175,7 @@ class FastAlignProgram:
 
 
 def _run(options: list, output: Path) -> str:
-    """Run the program; returns its log.
-
-    Raises:
-        InputError: it fails, or dies of a signal.
-    """
+    """Run the program; returns its log."""
     with open(output, "wb") as stream:
         done = run_program(
             [PROGRAM, *map(str, options)], stdout=stream, stderr=subprocess.PIPE, text=True, errors="replace"

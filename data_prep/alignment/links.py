@@ -31,11 +31,7 @@ def _side(start: int, end: int) -> str:
 
 
 def parse_line(line: str, path, number: int) -> list[Spans]:
-    """Inverse of `format_line`, in the order of the line.
-
-    Raises:
-        InputError: an item has another form, or an empty span; names file and line.
-    """
+    """Inverse of `format_line`, in the order of the line."""
     spans = []
     for item in line.split():
         match = _ITEM.fullmatch(item)
@@ -50,11 +46,7 @@ def parse_line(line: str, path, number: int) -> list[Spans]:
 
 
 def check_range(spans: list[Spans], words_a: int, words_b: int, path, number: int) -> None:
-    """Refuse links to words that a sentence does not have.
-
-    Raises:
-        InputError: a span ends behind the last word of its sentence; names file and line.
-    """
+    """Refuse links to words that a sentence does not have."""
     for _, end_a, _, end_b in spans:
         if end_a > words_a or end_b > words_b:
             raise InputError(
@@ -112,11 +104,7 @@ def grow_diag_final_and(forward: Iterable[Link], backward: Iterable[Link]) -> li
     return sorted(alignment)
 
 
-SYMMETRIZATIONS = {
-    "intersection": intersection,
-    "union": union,
-    "grow-diag-final-and": grow_diag_final_and,
-}
+SYMMETRIZATIONS = {"intersection": intersection, "union": union, "grow-diag-final-and": grow_diag_final_and}
 
 
 def one_to_one(links: list[Link]) -> list[Link]:

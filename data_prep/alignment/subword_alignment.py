@@ -52,13 +52,7 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
 
 
 def write_subword_spans(
-    words: Text,
-    subwords: Text,
-    alignment: Path,
-    data: Path,
-    name: str,
-    subword_type: str,
-    workers: Workers,
+    words: Text, subwords: Text, alignment: Path, data: Path, name: str, subword_type: str, workers: Workers
 ) -> int:
     """Write `DATA/SPLIT.A-B.NAME.alignment`; returns the number of aligned pairs.
 
@@ -66,10 +60,6 @@ def write_subword_spans(
         words, subwords: the same bitext in words and in subwords.
         alignment: its alignment in words.
         data: the binarized folder, made of the subwords.
-
-    Raises:
-        InputError: a line of words and of subwords are different texts, a link is outside of its sentences,
-            or the binarized sentences have other lengths; names file and line.
     """
     sides = [data / name for name in words.names()]
     lengths = tuple(map(sentence_lengths, sides))

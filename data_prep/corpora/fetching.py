@@ -41,9 +41,6 @@ ARCHIVE_ERRORS = (
 def fetch(url: str, path: Path, open_url=urllib.request.urlopen) -> Path:
     """Download `url` to `path`, unless it is there; verify or record its checksum.
 
-    Args:
-        open_url: as `urllib.request.urlopen`.
-
     Raises:
         InputError: no connection after several attempts, or a checksum that differs from the recorded one.
     """
@@ -125,11 +122,7 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def verify(path: Path, name: str, folder: Path) -> None:
-    """Compare with the recorded checksum of `name`, or record it.
-
-    Raises:
-        InputError: they differ; a partial download is then removed.
-    """
+    """Compare with the recorded checksum of `name`, or record it."""
     sums, sha256 = read_sums(folder), checksum(path)
     if sums.setdefault(name, sha256) != sha256:
         if path.name != name:
@@ -187,9 +180,6 @@ def take_out(archive: Path, wanted: Iterable[str], folder: Path) -> dict[str, Pa
 
     Returns:
         For each wanted path the file, named after the archive and the place in the list.
-
-    Raises:
-        InputError: the archive is broken, encrypted or lacks a file; names both.
     """
     wanted = list(dict.fromkeys(wanted))
     targets = {name: folder / f"{archive.name}--{_short_name(name)}" for name in wanted}
@@ -283,9 +273,6 @@ class Source:
         Args:
             name: in downloads, where no other file may have it.
             also: another name, that it may have in a folder that stands in for the download.
-
-        Raises:
-            InputError: it is not there, or stands for another file, too.
         """
         self.asked.add(name)
         if self._folder is None:
@@ -320,11 +307,7 @@ class Source:
         return take_out(self._fetch(url, self._downloads / archive), wanted, self._room())
 
     def _only_for(self, path: Path, what: str, name: str) -> Path:
-        """A file of the folder, which stands for one file of the network only.
-
-        Raises:
-            InputError: it has been taken for another one.
-        """
+        """A file of the folder, which stands for one file of the network only."""
         if (other := self._stands_for.setdefault(path, what)) != what:
             raise InputError(f"{path}: would stand for {other} and for {what}; call the latter one's {name}")
         return path

@@ -21,11 +21,7 @@ ITS_FORM = re.compile("[a-z]{3}_[A-Z][a-z]{3}")
 
 
 def flores_code(code: str) -> str:
-    """The name of a language in Flores-200: `afr_Latn` of `af`, `zho_Hans` of `zh`; codes of that form stay.
-
-    Raises:
-        InputError: the code is in no registry.
-    """
+    """The name of a language in Flores-200: `afr_Latn` of `af`; codes of that form stay."""
     import langcodes
 
     language = find_language(code)

@@ -20,11 +20,7 @@ TEXT = ("tsv", "csvwithheader", "tmx", "sgm")  # and those that it opens as text
 
 
 def find_entry(identifier: str):
-    """mtdata's entry of an id such as Statmt-europarl-10-deu-eng.
-
-    Raises:
-        InputError: mtdata does not know it, or it is not a bitext.
-    """
+    """mtdata's entry of an id such as Statmt-europarl-10-deu-eng."""
     logging.getLogger("mtdata").setLevel(logging.ERROR)
     try:
         from mtdata.entry import DatasetId
@@ -42,11 +38,7 @@ def find_entry(identifier: str):
 
 
 def read_entry(source: Source, entry) -> Iterator[tuple[str, str]]:
-    """Line pairs of an entry, in the order of its languages; without pairs that have an empty side.
-
-    Raises:
-        InputError: the files cannot be had or read.
-    """
+    """Line pairs of an entry, in the order of its languages; without pairs that have an empty side."""
     urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
     if entry.in_ext == "opus_xces" or entry.ext == "hfds":
         raise InputError(f"mtdata id {entry.did}: format {entry.in_ext or entry.ext} is not supported")
@@ -110,9 +102,6 @@ def mtdata_splits(
 
     Args:
         identifiers: split -> ids, ID@N for the first N pairs of one.
-
-    Raises:
-        InputError: an id's languages are not among `languages`.
     """
     tags = {code: mtdata_tag(code) for code in languages}
     grouped: dict[tuple[str, str], list] = {}
@@ -133,11 +122,7 @@ def mtdata_splits(
 
 
 def split_limit(given: str) -> tuple[str, int | None]:
-    """`ID@N` -> the id and N; without @ the id and None.
-
-    Raises:
-        InputError: N is no number above 0.
-    """
+    """`ID@N` -> the id and N; without @ the id and None."""
     name, sign, number = given.partition("@")
     if not sign:
         return name, None
@@ -147,11 +132,7 @@ def split_limit(given: str) -> tuple[str, int | None]:
 
 
 def mtdata_tag(code: str):
-    """mtdata's form of a language code, with `lang`, `script` and `region`.
-
-    Raises:
-        InputError: mtdata does not know the language.
-    """
+    """mtdata's form of a language code, with `lang`, `script` and `region`."""
     from mtdata.iso.bcp47 import bcp47
 
     language = find_language(code)
@@ -172,12 +153,6 @@ def own_code(wanted, tags: dict):
     Args:
         wanted: mtdata's tag.
         tags: our code -> mtdata's tag.
-
-    Returns:
-        our code; None if there is none.
-
-    Raises:
-        InputError: several of our languages could be meant.
     """
     same = [code for code, tag in tags.items() if str(tag) == str(wanted)]
     matching = same or [code for code, tag in tags.items() if tag.lang == wanted.lang]

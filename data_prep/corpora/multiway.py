@@ -22,9 +22,6 @@ def choose_multiway(
 
     Returns:
         Test rows and valid rows: language -> line; the shared language's key is "".
-
-    Raises:
-        InputError: too few lines are in all corpora.
     """
     candidates = {
         language: _first_by_hash(rows(), 2 * lines * CANDIDATES_PER_LINE)

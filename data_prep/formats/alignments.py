@@ -58,9 +58,6 @@ def choose_aligner(data, wanted: str | None, option: str, preferred: str | None 
     Args:
         wanted: the user's choice; without one, `preferred` if it is there, or the only one that is.
         option: with which the user chooses.
-
-    Raises:
-        InputError: there are none, none of that name, or several and no choice.
     """
     names = aligners(data)
     if not names:
@@ -104,9 +101,6 @@ class AlignedSpans(RaggedArray):
 
     `len()` is the number of lines; `[i]` is the `n x 4` int64 array (start_a, end_a, start_b, end_b) of line
     `i`, counted from 0; negative indices count from the end.
-
-    Raises:
-        InputError: the file is missing, of another kind, or not whole.
     """
 
     def __init__(self, path):

@@ -15,9 +15,6 @@ def read_header(path: Path, layout: struct.Struct, magic: bytes, command: str) -
         layout: of the header; its first field is the magic bytes, which are left out of the result.
         magic: what files of this kind begin with.
         command: what the user runs to write them.
-
-    Raises:
-        InputError: no such file, or another kind of file.
     """
     written = f"`{command}`"
     try:

@@ -83,11 +83,7 @@ def read_symbols(path: Path) -> list[str]:
 
 
 def token_ids(path: Path) -> dict[str, int]:
-    """The ids that fairseq gives the symbols of a dictionary file, and its special ones, without fairseq.
-
-    Raises:
-        InputError: as of `read_symbols`, or a special symbol is in the file.
-    """
+    """The ids that fairseq gives the symbols of a dictionary file, and its special ones, without fairseq."""
     symbols = read_symbols(path)
     if special := set(symbols) & set(SPECIAL_SYMBOLS):
         raise InputError(f"{path}: has {min(special)}, which fairseq adds itself; remove it")
@@ -102,11 +98,7 @@ def required_dictionary(path: Path) -> Path:
 
 
 def load_dictionary(path: Path | str):
-    """fairseq's Dictionary.
-
-    Raises:
-        InputError: missing or malformed; names the file.
-    """
+    """fairseq's Dictionary."""
     from fairseq.data import Dictionary
 
     path = Path(path)

@@ -29,11 +29,7 @@ def directions_or(*sets: str) -> OptionType:
 
 
 def parse_directions(text: str | None, option: str) -> list[Direction]:
-    """`en-de,de-en` -> [("en", "de"), ("de", "en")].
-
-    Raises:
-        InputError: an entry is not SOURCE-TARGET, or occurs twice.
-    """
+    """`en-de,de-en` -> [("en", "de"), ("de", "en")]."""
     directions: list[Direction] = []
     for entry in filter(None, (text or "").split(",")):
         source, _, target = entry.strip().partition("-")

@@ -35,9 +35,6 @@ class LayerSums(TeacherVectors):
     Attributes:
         layers: L + 1.
         longest: tokens of a sentence, `</s>` included, behind which it was cut.
-
-    Raises:
-        InputError: the file is missing, of another kind, or not whole.
     """
 
     def __init__(self, path):

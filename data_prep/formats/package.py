@@ -76,20 +76,12 @@ def is_package(path) -> bool:
 
 
 def checkpoints_of(path) -> list[Path]:
-    """The checkpoints of a package; any other path is one itself.
-
-    Raises:
-        InputError: as `Package.load`.
-    """
+    """The checkpoints of a package; any other path is one itself."""
     return Package.load(path).checkpoints if is_package(path) else [Path(path)]
 
 
 def single_checkpoint(path) -> Path:
-    """The only checkpoint of a package; any other path is one itself.
-
-    Raises:
-        InputError: as `Package.load`; the package is an ensemble.
-    """
+    """The only checkpoint of a package; any other path is one itself."""
     checkpoints = checkpoints_of(path)
     if len(checkpoints) > 1:
         raise InputError(

@@ -7,11 +7,7 @@ from data_prep.formats.texts import check_parallel, find_bitexts
 
 
 def source_files(text: Path, split: str) -> dict[Direction, Path]:
-    """Direction -> the file of its sources, both directions of every pair; none if there is no such set.
-
-    Raises:
-        InputError: as `find_bitexts`, `check_parallel`.
-    """
+    """Direction -> the file of its sources, both directions of every pair; none if there is no such set."""
     bitexts = [candidate for candidate in find_bitexts(text) if candidate.split == split]
     check_parallel(bitexts)
     return {

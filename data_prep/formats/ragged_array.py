@@ -152,10 +152,6 @@ class RaggedArray:
         return np.diff(self.offsets.astype(np.int64))
 
     def check_count(self, lines: int) -> None:
-        """Refuse data of another number of lines.
-
-        Raises:
-            InputError: names both numbers.
-        """
+        """Refuse data of another number of lines."""
         if lines != self._lines:
             raise InputError(f"{self.path}: {self._lines} lines, but the data has {lines}; {self.remedy}")

@@ -59,20 +59,12 @@ def prefixes(folder, split: str, language: str) -> list[Path]:
 
 
 def bitext_prefixes(folder, split: str) -> list[Path]:
-    """Both sides of every pair of a set, in the order of their names.
-
-    Raises:
-        InputError: the folder has none of this set.
-    """
+    """Both sides of every pair of a set, in the order of their names."""
     return _all_prefixes(folder, f"{split}.*-*.*", f"{split}.A-B.LANG")
 
 
 def text_prefixes(folder, split: str) -> list[Path]:
-    """All texts of a set, sides of pairs and monolingual ones, `SPLIT.….LANG`, in the order of their names.
-
-    Raises:
-        InputError: the folder has none of this set.
-    """
+    """All texts of a set, sides of pairs and monolingual ones, in the order of their names."""
     return _all_prefixes(folder, f"{split}.*", f"{split}.*.LANG")
 
 
@@ -91,11 +83,7 @@ def binarized_pairs(folder) -> set[str]:
 
 
 def file_prefix(folder, split: str, direction: Direction, language: str) -> Path:
-    """Path without `.bin`/`.idx` of one side of a direction, whichever order the pair's name has.
-
-    Raises:
-        InputError: the folder holds this pair in neither order.
-    """
+    """Path without `.bin`/`.idx` of one side of a direction, whichever order the pair's name has."""
     candidates = _prefixes(folder, split, direction, language)
     for prefix in candidates:
         if index_path(prefix).exists():
@@ -137,11 +125,7 @@ def _listed_pairs(folder: Path, split: str) -> Iterable[str]:
 
 
 def sentence_lengths(prefix: Path) -> np.ndarray:
-    """Subwords of every sentence, without `</s>`, from the index alone.
-
-    Raises:
-        InputError: there is no index, or it is not of fairseq's mmap format, or not whole.
-    """
+    """Subwords of every sentence, without `</s>`, from the index alone."""
     lengths, _ = _read_index(index_path(prefix))
     return lengths - 1
 
@@ -150,9 +134,6 @@ def _read_index(path: Path) -> tuple[np.ndarray, np.dtype]:
     """Tokens of every sentence, and the type of the token ids.
 
     fairseq's reader trusts the file: a damaged one ends in any kind of exception, or in wrong sentences.
-
-    Raises:
-        InputError: missing, not an index of fairseq's mmap format, or not whole.
     """
     try:
         content = path.read_bytes()
@@ -285,11 +266,7 @@ class SentenceWriter:
 
 @contextlib.contextmanager
 def written_sentences(prefix: Path, symbols: int) -> Iterator[SentenceWriter]:
-    """A writer whose two files appear under their names when the `with` block has ended well.
-
-    Args:
-        symbols: entries of the dictionary.
-    """
+    """A writer whose two files appear under their names when the `with` block has ended well."""
     with (
         atomic_path(data_path(prefix)) as data,
         atomic_path(index_path(prefix)) as index,

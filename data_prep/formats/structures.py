@@ -73,11 +73,7 @@ def is_structure_file(path: Path) -> bool:
 
 
 def structure_files(folder) -> list[Path]:
-    """The files of structures of a folder, sorted; hidden ones are what a killed command has left.
-
-    Raises:
-        InputError: there are none.
-    """
+    """The files of structures of a folder, sorted; hidden ones are what a killed command has left."""
     paths = sorted(path for path in Path(folder).glob("[!.]*") if is_structure_file(path))
     if not paths:
         raise InputError(f"{folder}: no structures, expected files that `bunsetsu` or `phrases` wrote")

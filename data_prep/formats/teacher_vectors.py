@@ -106,11 +106,7 @@ def encoder_identity(encoder: dict) -> dict:
 
 
 def checksums(weights: dict[str, str] | list[str]) -> list[str]:
-    """Those of the files of an encoder, sorted.
-
-    Args:
-        weights: by file, or without their names.
-    """
+    """Those of the files of an encoder, sorted."""
     return sorted(weights.values() if isinstance(weights, dict) else weights)
 
 
@@ -124,9 +120,6 @@ class TeacherVectors:
     """The vectors of all sentences of a file, memory-mapped.
 
     `len()` is the number of sentences; `[i]` is the vector of sentence `i`, C numbers, float32.
-
-    Raises:
-        InputError: the file is missing, of another kind, or not whole.
     """
 
     def __init__(self, path):
@@ -199,11 +192,7 @@ def is_of(path: Path, description: dict) -> bool:
 
 
 def _read_description(path: Path) -> tuple[dict, int]:
-    """The description, and the byte at which the vectors begin.
-
-    Raises:
-        InputError: no such file, another kind of file, or one of another size than it says.
-    """
+    """The description, and the byte at which the vectors begin."""
     (version, length), size = read_header(path, _HEADER, MAGIC, STEP)
     if version != VERSION or length > _LONGEST:
         raise InputError(f"{path}: version {version}, expected {VERSION}; run `{STEP}` again")
@@ -220,14 +209,7 @@ def _read_description(path: Path) -> tuple[dict, int]:
 
 
 def check_teacher(data, name: str, option: str) -> None:
-    """Refuse a teacher of which a binarized folder has no vectors.
-
-    Args:
-        option: with which the user names it.
-
-    Raises:
-        InputError: there are none of that name.
-    """
+    """Refuse a teacher of which a binarized folder has no vectors."""
     names = teachers(data)
     if name not in names:
         has = f"vectors of {', '.join(names)}" if names else "no vectors of a teacher"

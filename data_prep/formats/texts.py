@@ -105,11 +105,7 @@ def all_pairs(languages: Iterable[str]) -> list[str]:
 
 
 def find_bitexts(folder) -> list[Text]:
-    """The bitexts of a folder, as `find_texts` finds them.
-
-    Raises:
-        InputError: as there; or the folder has monolingual text only.
-    """
+    """The bitexts of a folder, as `find_texts` finds them."""
     bitexts = [text for text in find_texts(folder) if text.is_bitext]
     if not bitexts:
         raise InputError(f"{folder}: has monolingual text only, expected files SPLIT.SRC-TGT.LANG")
@@ -178,11 +174,7 @@ def _other_language(path: Path, match: re.Match) -> InputError:
 
 
 def _say_if_skipped(path: Path) -> None:
-    """Say why a file that may be meant as text is none.
-
-    Raises:
-        InputError: what split or language it is remains unclear.
-    """
+    """Say why a file that may be meant as text is none."""
     match = _OTHER_FILE.fullmatch(path.name)
     if match and split_of(match["split"]):
         code = match["ending"]
@@ -245,11 +237,7 @@ def paths_of(texts: Iterable[Text]) -> list[Path]:
 
 
 def centric_language(languages: list[str], centric: str) -> str:
-    """The language that every training pair has (the papers: English).
-
-    Raises:
-        InputError: it is not among the languages.
-    """
+    """The language that every training pair has (the papers: English)."""
     if centric not in languages:
         raise InputError(f"--centric: {centric!r} is not one of the languages {', '.join(languages)}")
     return centric

@@ -70,11 +70,7 @@ class TokenStatesFile:
 
     @classmethod
     def open(cls, vectors: Path) -> "TokenStatesFile":
-        """The states beside the vectors `NAME.npy`.
-
-        Raises:
-            InputError: a file is missing, damaged, unfinished, or not of the record.
-        """
+        """The states beside the vectors `NAME.npy`."""
         path, tokens_path, record_path = paths_of(Path(vectors))
         check_finished(path.parent, step_name(Path(vectors)))
         if not record_path.is_file():
@@ -100,11 +96,7 @@ class TokenStatesFile:
         return len(self.begins) - 1
 
     def line(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """States of a line, T x C, float32, and which tokens are no words, T.
-
-        Raises:
-            InputError: a state is NaN or infinite.
-        """
+        """States of a line, T x C, float32, and which tokens are no words, T."""
         tokens = slice(self.begins[row], self.begins[row + 1])
         states = np.array(self.states[tokens], dtype=np.float32)
         if first_not_finite(states) is not None:
@@ -113,10 +105,7 @@ class TokenStatesFile:
 
 
 def write_token_states(
-    vectors: Path,
-    windows: Iterable[tuple[int, list[np.ndarray], list[np.ndarray]]],
-    dtype: str,
-    record: dict,
+    vectors: Path, windows: Iterable[tuple[int, list[np.ndarray], list[np.ndarray]]], dtype: str, record: dict
 ) -> list[Path]:
     """Write the states beside the vectors `NAME.npy`, window by window; returns the files.
 

@@ -8,6 +8,7 @@ Files of floats of any program are read. `NAME.npy.json`, which `python -m embed
 its own, says which encoder made the vectors of which text, and which numbers those of fewer bits stand for.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ _NO_ARRAY = (  # what numpy raises over a file whose header is none: it parses i
 )  # fmt: skip
 FORMAT = 1
 KIND = "vectors"
+LASER_WIDTH = 1024
 
 
 class RecordOfEncoder(TypedDict):
@@ -81,11 +83,7 @@ def identity_of_vectors(path) -> dict:
 
 
 def load_array(path, hint: str = "expected an array of numpy, NAME.npy") -> np.ndarray:
-    """A memory-mapped array of numpy.
-
-    Raises:
-        InputError: the file is missing, damaged, or holds pickled objects.
-    """
+    """A memory-mapped array of numpy."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; {hint}")
@@ -148,15 +146,19 @@ class VectorsFile:
 
     @classmethod
     def raw(cls, path: Path, lines: int) -> "VectorsFile":
-        """The vectors in a file of float32 numbers and nothing else, as LASER writes them.
-
-        Raises:
-            InputError: the numbers are not as many for each line.
+        """The vectors in a file of float32 numbers and nothing else, as LASER writes them. Warns of another
+        width than LASER's, as the file may be of another text.
         """
         size, wide = path.stat().st_size, 4 * lines
         if not size or size % wide:
             raise InputError(f"{path}: {size} bytes, expected float32 vectors of {lines} lines")
-        stored = np.memmap(path, "<f4", "r", shape=(lines, size // wide))
+        if (width := size // wide) != LASER_WIDTH:
+            print(
+                f"warning: {path}: {width} numbers for each of {lines} lines, but LASER's vectors have"
+                f" {LASER_WIDTH}; is it of this text?",
+                file=sys.stderr,
+            )
+        stored = np.memmap(path, "<f4", "r", shape=(lines, width))
         return cls(path, stored, _numbers_of(path, stored, None), None)
 
     def __len__(self) -> int:
@@ -207,11 +209,7 @@ def normalized(vectors: np.ndarray) -> np.ndarray:
 
 
 def _numbers_of(path: Path, stored: np.ndarray, record: dict | None) -> Numbers:
-    """What the numbers of an array stand for: what its record says, or the array's own floats.
-
-    Raises:
-        InputError: the array is no table of floats, and no record says how it is to be read.
-    """
+    """What the numbers of an array stand for: what its record says, or the array's own floats."""
     if record and stored.ndim == 2 and record["width"] > 0:
         return Numbers(record["dtype"], record["width"])
     if stored.ndim != 2 or str(stored.dtype) not in FLOATS or not stored.shape[1]:

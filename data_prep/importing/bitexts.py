@@ -36,11 +36,7 @@ class Bitext:
         return tuple(self.pair.split("-"))
 
     def map(self, workers: Workers, function: Callable[[Columns], T]) -> Iterator[T]:
-        """What workers make of the rows that both languages have, some at a time.
-
-        Args:
-            function: of the text in each language, and the documents ("" where there is none).
-        """
+        """What workers make of the rows that both languages have, some at a time."""
         for table in self.tables:
             places = tuple(table.languages.index(language) for language in self.languages)
             yield from workers.map(
@@ -122,7 +118,4 @@ def zero_shot_sets(
     for first, second in combinations(sorted(others), 2):
         if (pair := pair_name(first, second)) not in sets:
             rest = others[second]
-            yield (
-                pair,
-                [(text, rest[line], "") for line, text in others[first].items() if line in rest],
-            )
+            yield (pair, [(text, rest[line], "") for line, text in others[first].items() if line in rest])

@@ -12,7 +12,6 @@ Memory: `CANDIDATES_PER_LINE` rows for every line of the sets, and what is cut o
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, compress
-from operator import not_
 from typing import NamedTuple
 
 from command_line.errors import InputError
@@ -29,22 +28,13 @@ Candidates = dict[bytes, list[BitextRow]]  # unit -> its rows
 
 
 def with_digests(shared: int, columns: Columns) -> tuple[list[bytes], Columns]:
-    """The hash of every row's unit, and the rows.
-
-    Args:
-        shared: place of the side whose sentences are units.
-        columns: as `Bitext.map` gives them.
-    """
+    """The hash of every row's unit, and the rows."""
     names = zip(columns[-1], columns[shared], strict=True)
     return [key(name or normalize(text)) for name, text in names], columns
 
 
 def first_units(blocks: Iterable[tuple[list[bytes], Columns]], lines: int) -> Candidates:
-    """The first units by their hashes, which have at least so many lines, if there are.
-
-    Args:
-        blocks: as `with_digests` gives them.
-    """
+    """The first units by their hashes, which have at least so many lines, if there are."""
     units: Candidates = {}
     rows, bound = 0, b"\xff" * (KEY_BYTES + 1)
     for digests, columns in blocks:
@@ -122,18 +112,14 @@ def training_part(held_out: list[set[str]], documents: set[str], columns: Column
         documents: of evaluation sets.
     """
     *sides, names = columns
-    marks = [
-        map(of_language.__contains__, map(normalize, side))
-        for side, of_language in zip(sides, held_out, strict=True)
-        if of_language
-    ]
+    places: set[int] = set()
+    for side, of_language in zip(sides, held_out, strict=True):
+        if of_language:
+            places.update(n for n, text in enumerate(map(normalize, side)) if text in of_language)
     if documents:
-        marks.append(map(documents.__contains__, names))
-    if not marks:
-        return part_of(columns)
-    kept = list(map(not_, map(any, zip(*marks, strict=True))))
-    part = part_of([list(compress(column, kept)) for column in columns])
-    return part._replace(left_out=len(kept) - part.lines)
+        places.update(n for n, name in enumerate(names) if name in documents)
+    kept = [n not in places for n in range(len(names))]
+    return part_of([list(compress(column, kept)) for column in columns])._replace(left_out=len(places))
 
 
 def choose(
@@ -149,9 +135,6 @@ def choose(
         wanted: (split, pair) -> lines.
         taken: sentences that are in none of them; those of the sets are added.
         shared_first: units come first that most bitexts have.
-
-    Raises:
-        InputError: a bitext has too few.
     """
     bitexts = {digest: 0 for units in candidates.values() for digest in units}
     for units in candidates.values():

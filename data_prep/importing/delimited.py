@@ -24,12 +24,14 @@ from data_prep.importing.tables import (
     Table,
     columns_by_name,
     in_blocks,
+    in_order,
     is_language_name,
     lines_of,
     one_line,
 )
 
 LONGEST_FIELD = 1 << 24  # characters; of csv it is 128 K
+_NO_SEPARATORS = bytes(byte for byte in range(256) if byte not in b"\t\n")
 
 
 def open_tsv(path: Path, choice: Choice) -> Table:
@@ -50,8 +52,7 @@ def _open(path: Path, choice: Choice, read, fields_of, chosen_of) -> Table:
         columns = {key: first.index(name) for key, name in columns_by_name(path, first, choice).items()}
     else:
         columns = _by_number(path, len(first), choice)
-    languages = tuple(key for key in columns if key != DOCUMENT)
-    order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
+    languages, order = in_order(columns)
     said = ", ".join(f"column {column + 1} is {key}" for key, column in columns.items())
     chosen = chosen_of(path, fields_of, tuple(order), len(first), int(has_names), not choice.columns)
     return Table(languages, partial(read, path), chosen, DOCUMENT in columns, f"{path}: {said}")
@@ -119,11 +120,7 @@ class _Chosen:
     exact: bool
 
     def __call__(self, numbered: tuple[int, Any]) -> Columns:
-        """The columns of a block, of which the number of the first row is given.
-
-        Raises:
-            InputError: a row has too few fields, or too many; names file and line, of CSV the row.
-        """
+        """The columns of a block, of which the number of the first row is given."""
         number, block = numbered
         rows = self.fields_of(block)
         lengths = set(map(len, rows))
@@ -141,13 +138,14 @@ class _Chosen:
 
 
 class _ChosenOfTsv(_Chosen):
-    """The same without a list per line, where lines have as many fields as the first: twice as fast."""
+    """The same without a list per line, where lines have as many fields as the first: three times as fast."""
 
     def __call__(self, numbered: tuple[int, Block]) -> Columns:
         number, block = numbered
-        lines = lines_of(block)
-        if {line.count("\t") for line in lines} != {self.fields - 1}:
+        separators = block.texts[0].translate(None, _NO_SEPARATORS)
+        if separators != (b"\t" * (self.fields - 1) + b"\n") * block.lines:
             return super().__call__(numbered)
-        fields = "\t".join(lines).split("\t")
+        text = block.text(nul=True).replace("\r", " ")
+        fields = text.replace("\n", "\t").split("\t")[:-1]
         names = self.names if number == 1 else 0
         return [fields[column :: self.fields][names:] for column in self.columns]

@@ -133,10 +133,22 @@ def _of_sides(
             if side.language in group:
                 raise InputError(f"{path}: the same side as {group[side.language].name}; keep one of them")
             group[side.language] = path
+    for (folder, group, _), sides in groups.items():
+        _check_pair(folder / group, sides, langs)
     return [
         Source(SIDE_FORMATS[kind].open(sides), split_in_name(next(iter(sides.values()))), (*sides.values(),))
         for (_, _, kind), sides in groups.items()
     ]
+
+
+def _check_pair(group: Path, sides: dict[str, Path], langs: tuple[str, ...]) -> None:
+    """Refuse one side alone of a pair that the names of files say, unless the user wants just that."""
+    for language in languages_in_name(group):
+        if language not in sides and (not langs or language in langs):
+            raise InputError(
+                f"{next(iter(sides.values()))}: its other side, {group.name}.{language}, is not there; give"
+                f" both files, or --langs {','.join(sides)} for this one alone"
+            )
 
 
 def _skip(path: Path, was_given: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from command_line.errors import InputError, at
 from data_prep.blocks import Block, read_blocks
-from data_prep.importing.tables import DOCUMENT, Choice, Columns, Table, columns_by_name, one_line
+from data_prep.importing.tables import DOCUMENT, Choice, Columns, Table, columns_by_name, in_order, one_line
 
 
 def open_jsonl(path: Path, choice: Choice) -> Table:
@@ -20,9 +20,8 @@ def open_jsonl(path: Path, choice: Choice) -> Table:
     if first is None:
         raise InputError(f"{path}: is empty, expected a JSON object per line")
     columns = columns_by_name(path, _names(first[1]), choice)
-    languages = tuple(key for key in columns if key != DOCUMENT)
-    order = (*languages, *(key for key in columns if key == DOCUMENT))
-    places = [tuple(columns[key].split(".")) for key in order]
+    languages, order = in_order(columns)
+    places = [tuple(name.split(".")) for name in order]
     said = ", ".join(f"{name} is {key}" for key, name in columns.items())
     blocks, of_block = partial(read_blocks, path), partial(_columns, places)
     return Table(languages, blocks, of_block, DOCUMENT in columns, f"{path}: {said}")

@@ -33,12 +33,7 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Side:
-    """A file with the text of one language.
-
-    Attributes:
-        group: what the names of all sides of a text have in common.
-        language: its code.
-    """
+    """A file with the text of one language."""
 
     group: str
     language: str

@@ -6,20 +6,12 @@ from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.blocks import LINES_PER_BLOCK
-from data_prep.importing.tables import (
-    DOCUMENT,
-    Choice,
-    Columns,
-    Table,
-    columns_by_name,
-    one_line,
-)
+from data_prep.importing.tables import DOCUMENT, Choice, Columns, Table, columns_by_name, in_order, one_line
 
 
 def open_parquet(path: Path, choice: Choice) -> Table:
     columns = columns_by_name(path, _names(path), choice)
-    languages = tuple(key for key in columns if key != DOCUMENT)
-    order = [columns[key] for key in (*languages, *(key for key in columns if key == DOCUMENT))]
+    languages, order = in_order(columns)
     said = ", ".join(f"{name} is {key}" for key, name in columns.items())
     return Table(languages, partial(_blocks, path, order), list, DOCUMENT in columns, f"{path}: {said}")
 

@@ -12,11 +12,7 @@ from data_prep.importing.wmt import sgm_segments
 
 
 def open_text(sides: dict[str, Path]) -> Table:
-    """A table of plain text.
-
-    Args:
-        sides: language -> file.
-    """
+    """A table of plain text."""
     return Table(tuple(sides), partial(read_blocks, *sides.values()), _columns, False, _source(sides))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from command_line.errors import InputError
 from data_prep.blocks import LINES_PER_BLOCK, Block
@@ -34,6 +34,7 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 Row = tuple[str | None, ...]
 Columns = Sequence[Sequence[str | None]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,18 @@ def same_code(given: str, wanted: Iterable[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def columns_by_name(path: Path, names: Iterable[str], choice: Choice) -> dict[str, str]:
-    """Language, or `DOCUMENT`, -> name of its column, of a file whose columns have names.
+def in_order(columns: Mapping[str, T]) -> tuple[tuple[str, ...], list[T]]:
+    """The languages, and their columns in that order, behind which is that of the document, if there is one.
 
-    Raises:
-        InputError: a column is not there, or the names do not say which are languages.
+    Args:
+        columns: language, or `DOCUMENT`, -> its column.
     """
+    keys = sorted(columns, key=DOCUMENT.__eq__)
+    return tuple(key for key in keys if key != DOCUMENT), [columns[key] for key in keys]
+
+
+def columns_by_name(path: Path, names: Iterable[str], choice: Choice) -> dict[str, str]:
+    """Language, or `DOCUMENT`, -> name of its column, of a file whose columns have names."""
     names = list(names)
     if choice.columns:
         if missing := [name for name in choice.columns.values() if name not in names]:

@@ -5,20 +5,18 @@ The document of a row is the `original` of its file, or the `id`.
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from command_line.errors import InputError
 from data_prep.importing.tables import Choice, Row, Table, columns_of, in_blocks, language_of, same_code
-from data_prep.importing.xml_events import TextOfElement, read_xml
+from data_prep.importing.xml_elements import children, local_name, read_elements, text_of
 
 MARKUP = frozenset(("bpt", "ept", "ph", "it"))  # what they hold is native code
 UNITS = ("trans-unit", "segment")
-SOURCE, TARGET, SEGMENTED = "source", "target", "seg-source"
 
 
 def open_xliff(path: Path, choice: Choice) -> Table:
-    first = next(chain.from_iterable(read_xml(path, _Units())), None)
+    first = next(_units(path), None)
     if first is None:
         raise InputError(f"{path}: no trans-unit and no segment; expected XLIFF")
     given = [choice.columns[language] for language in choice.columns] or list(filter(None, first[:2]))
@@ -35,57 +33,21 @@ def open_xliff(path: Path, choice: Choice) -> Table:
     return Table(languages, partial(_rows, path, codes), columns_of, True, source)
 
 
-class _Units:
-    """Makes rows: code of the source, of the target, source, target, document."""
-
-    def __init__(self):
-        self.rows: list[tuple] = []
-        self._text = TextOfElement(MARKUP)
-        self._codes: list[str | None] = [None, None]
-        self._document = ""
-        self._sides: dict[str, str] = {}
-        self._alternatives = 0  # `alt-trans` that are open: what they hold is no translation of the unit
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "xliff":
-            self._codes = [attributes.get("srcLang"), attributes.get("trgLang")]
-        elif name == "file":
-            self._document = attributes.get("original") or attributes.get("id") or ""
-            source, target = self._codes
-            self._codes = [
-                attributes.get("source-language") or source,
-                attributes.get("target-language") or target,
-            ]
-        elif name in UNITS:
-            self._sides = {}
-        elif name == "alt-trans":
-            self._alternatives += 1
-        elif name in (SOURCE, TARGET):
-            self._text.open()
-        else:
-            self._text.start(name)
-
-    def end(self, name: str) -> None:
-        if name == "alt-trans":
-            self._alternatives -= 1
-        elif name in (SOURCE, TARGET):
-            text = self._text.close()
-            if not self._alternatives:
-                self._sides[name] = text
-        elif name in UNITS:
-            sides = (self._sides.get(SOURCE), self._sides.get(TARGET))
-            self.rows.append((*self._codes, *sides, self._document))
-        else:
-            self._text.end(name)
-
-    def text(self, text: str) -> None:
-        self._text.text(text)
+def _units(path: Path) -> Iterator[tuple]:
+    """Code of the source, of the target, source, target, document; None of what is not there."""
+    for unit in read_elements(path, *UNITS):
+        whole = unit.getroottree().getroot()
+        file = next(unit.iterancestors("{*}file"), whole)
+        source = file.get("source-language") or whole.get("srcLang")
+        target = file.get("target-language") or whole.get("trgLang")
+        sides = {local_name(side): text_of(side, MARKUP) for side in children(unit, "source", "target")}
+        document = file.get("original") or file.get("id") or ""
+        yield source, target, sides.get("source"), sides.get("target"), document
 
 
 def _rows(path: Path, codes: tuple[str, ...]) -> Iterator[list[Row]]:
     """Rows of the two languages; those of files in others have no text."""
-    units = chain.from_iterable(read_xml(path, _Units()))
-    return in_blocks(_row(unit, codes) for unit in units)
+    return in_blocks(_row(unit, codes) for unit in _units(path))
 
 
 def _row(unit: tuple, codes: tuple[str, ...]) -> Row:

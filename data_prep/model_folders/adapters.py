@@ -94,11 +94,7 @@ def weights_of(adapted) -> list:
 
 
 def load_adapter(model, path: Path, is_trainable: bool = False, option: str = "--tuned"):
-    """The model with the adapter in a folder.
-
-    Raises:
-        InputError: as `check_adapter`; or the adapter is of another model, or lacks weights.
-    """
+    """The model with the adapter in a folder."""
     folder = check_adapter(path, option)
     with folder.opened(KIND) as private:
         from peft import PeftModel

@@ -30,15 +30,7 @@ VOCABULARIES = (
     "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "sentencepiece.bpe.model", "spiece.model",
     "sentencepiece.model", "spm.model", "tokenizer.model", "source.spm", "target.spm", "target_vocab.json",
 )  # fmt: skip
-MODULES = (
-    "Transformer",
-    "WeightedLayerPooling",
-    "Pooling",
-    "Dense",
-    "LayerNorm",
-    "Dropout",
-    "Normalize",
-)
+MODULES = ("Transformer", "WeightedLayerPooling", "Pooling", "Dense", "LayerNorm", "Dropout", "Normalize")
 ACTIVATIONS = frozenset(
     ["torch.nn.modules.linear.Identity"]
     + [

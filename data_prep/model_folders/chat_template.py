@@ -18,11 +18,7 @@ ROLES = ("user", "assistant")
 
 
 def read_chat_template(path: Path, option: str = "--model") -> str:
-    """The template in the folder of a model.
-
-    Raises:
-        InputError: there is none, or it is no text.
-    """
+    """The template in the folder of a model."""
     folder = ModelFolder(path, option)
     if target := folder.find(TEMPLATE):
         try:
@@ -45,15 +41,7 @@ def read_chat_template(path: Path, option: str = "--model") -> str:
 
 
 class Chat:
-    """Renders chats for a model.
-
-    Args:
-        tokenizer: the model's.
-        path: its folder.
-
-    Raises:
-        InputError: as `read_chat_template`.
-    """
+    """Renders chats for a model."""
 
     def __init__(self, tokenizer, path: Path, option: str = "--model"):
         self.tokenizer, self.path, self.option = tokenizer, path, option
@@ -66,9 +54,6 @@ class Chat:
         Args:
             turns: questions and answers, beginning and ending with a question. A special token that one
                 spells gets a space in it, so that no text ends a turn.
-
-        Raises:
-            InputError: the template cannot be rendered, or refuses the turns.
         """
         messages = [
             {"role": ROLES[number % 2], "content": self._plain(turn)} for number, turn in enumerate(turns)

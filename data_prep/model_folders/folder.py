@@ -13,15 +13,12 @@ from command_line.records import read_json
 from data_prep.model_folders.allowed import PICKLED
 from data_prep.model_folders.libraries import reading
 
+SENTENCEPIECE = (".model", ".spm")  # endings of vocabularies
 CODE = "custom_generate"  # a folder whose generate.py transformers runs, whatever it is told
 
 
 class ModelFolder:
     """What was checked of a folder, and can be shown to a library.
-
-    Args:
-        path: the folder.
-        option: that named it.
 
     Attributes:
         files: the file of every checked name.
@@ -45,11 +42,7 @@ class ModelFolder:
         self.refuse_code(path)
 
     def refuse_code(self, folder: Path) -> None:
-        """Refuse programs in a folder, though none would be run.
-
-        Raises:
-            InputError: there is one; names it.
-        """
+        """Refuse programs in a folder, though none would be run."""
         for name in sorted(os.listdir(folder)):
             if name == CODE or name.endswith(".py"):
                 raise InputError(
@@ -104,16 +97,30 @@ class ModelFolder:
 
         Args:
             kind: what the folder should hold a model of.
-
-        Raises:
-            InputError: the library cannot read it.
         """
         with self._private() as private:
             try:
                 with reading(self.path, kind, self.option):
                     yield private
             except InputError as error:
+                self._refuse_damaged()
                 raise InputError(str(error).replace(str(private), str(self.path))) from None
+
+    def _refuse_damaged(self) -> None:
+        """Name the file that a library could not read, which does not name it."""
+        for name in self.files.keys() - self.settings.keys():
+            path = self.path / name
+            try:
+                if name.endswith(".json"):
+                    read_json(path)
+                elif name.endswith(SENTENCEPIECE):
+                    from sentencepiece import SentencePieceProcessor
+
+                    SentencePieceProcessor(model_file=str(path))
+            except InputError as error:
+                raise InputError(f"{error}; damaged, copy it again") from None
+            except (OSError, RuntimeError):
+                raise InputError(f"{path}: not a model of sentencepiece; damaged, copy it again") from None
 
     @contextlib.contextmanager
     def _private(self) -> Iterator[Path]:

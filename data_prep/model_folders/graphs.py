@@ -79,11 +79,7 @@ def _is_repeated(value) -> bool:
 
 
 def load_graph(path: Path, option: str = "--model") -> tuple:
-    """The session of onnxruntime of the graph in a folder, and its tokenizer.
-
-    Raises:
-        InputError: as `check_graph`; or a library cannot read a file.
-    """
+    """The session of onnxruntime of the graph in a folder, and its tokenizer."""
     with check_graph(path, option).opened(KIND) as private:
         from transformers import PreTrainedTokenizerFast
 

@@ -9,11 +9,7 @@ from data_prep.model_folders.folder import ModelFolder
 
 
 def check_folder(path: Path, option: str = "--model") -> ModelFolder:
-    """What is allowed of a folder, by what it looks like.
-
-    Raises:
-        InputError: as `check_graph`, `check_modules`, `check_adapter` and `check_model`.
-    """
+    """What is allowed of a folder, by what it looks like."""
     if (path / graphs.MODEL).exists():
         return graphs.check_graph(path, option)
     if (path / modules.MODULES_LIST).exists():
@@ -25,10 +21,6 @@ def check_folder(path: Path, option: str = "--model") -> ModelFolder:
 
 @functools.cache
 def files_of(path: Path) -> dict[str, str]:
-    """Checksums of the files that are read, by their names. Computed once in a process.
-
-    Raises:
-        InputError: as `check_folder`.
-    """
+    """Checksums of the files that are read, by their names. Computed once in a process."""
     folder = check_folder(path)
     return {name: checksum(file) for name, file in sorted(folder.files.items())}

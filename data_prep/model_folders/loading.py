@@ -13,11 +13,7 @@ SAFELY = MappingProxyType({"local_files_only": True, "trust_remote_code": False}
 
 
 def load_tokenizer(path: Path, option: str = "--model", kind: str = KIND):
-    """The tokenizer in a folder.
-
-    Raises:
-        InputError: as `check_tokenizer`; or transformers cannot read it.
-    """
+    """The tokenizer in a folder."""
     folder = check_tokenizer(path, option)
     with folder.opened(kind) as private:
         from transformers import AutoTokenizer
@@ -28,11 +24,7 @@ def load_tokenizer(path: Path, option: str = "--model", kind: str = KIND):
 
 
 def load_configuration(path: Path, option: str = "--model", kind: str = KIND):
-    """The configuration of the model in a folder.
-
-    Raises:
-        InputError: as `check_model`; or transformers cannot read it.
-    """
+    """The configuration of the model in a folder."""
     with check_model(path, option).opened(kind) as private:
         from transformers import AutoConfig
 
@@ -50,9 +42,6 @@ def load_model(
 
     Returns:
         the model, and the library's notes: "missing_keys", without computed ones, and "mismatched_keys".
-
-    Raises:
-        InputError: as `check_model`; or transformers cannot read it, or has no such class for it.
     """
     with check_model(path, option).opened(kind) as private:
         import transformers
@@ -71,11 +60,7 @@ def load_model(
 
 
 def load_modules(path: Path, option: str = "--model"):
-    """The `SentenceTransformer` in a folder, on the processor.
-
-    Raises:
-        InputError: as `check_modules`; the library cannot read it, or its tokenizer does not fit the model.
-    """
+    """The `SentenceTransformer` in a folder, on the processor."""
     with check_modules(path, option).opened(MODULES_KIND) as private:
         from sentence_transformers import SentenceTransformer
 
@@ -94,9 +79,6 @@ def convert_to_ctranslate2(path: Path, output: Path, option: str = "--model") ->
 
     Args:
         output: a folder that does not exist.
-
-    Raises:
-        InputError: as `check_model`; or the converter does not know the model.
     """
     with check_model(path, option).opened("CTranslate2") as private:
         from ctranslate2.converters import TransformersConverter
@@ -128,11 +110,7 @@ def check_complete(path: Path, missing: Sequence[str], with_pooler: bool, option
 
 
 def check_ids(tokenizer, model, path: Path, option: str = "--model") -> None:
-    """Refuse a tokenizer that gives ids of which the model has no vector.
-
-    Raises:
-        InputError: names the first id.
-    """
+    """Refuse a tokenizer that gives ids of which the model has no vector."""
     ids = {
         *tokenizer.get_vocab().values(),
         *tokenizer.all_special_ids,

@@ -124,11 +124,7 @@ def _refuse_lack(folder: ModelFolder, place: str) -> None:
 
 
 def _check_format(target: Path, path: Path) -> None:
-    """Refuse files whose header is damaged, or asks for another library.
-
-    Raises:
-        InputError: names the file.
-    """
+    """Refuse files whose header is damaged, or asks for another library."""
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -81,11 +81,7 @@ def check_modules(path: Path, option: str = "--model") -> ModelFolder:
 
 
 def listed_modules(folder: ModelFolder) -> list[tuple[str, str]]:
-    """The class of every module, and its folder with "/" at the end, "" for the whole folder.
-
-    Raises:
-        InputError: the list is missing or damaged, or has a class that is not known here.
-    """
+    """The class of every module, and its folder with "/" at the end, "" for the whole folder."""
     path, content = folder.path / MODULES_LIST, folder.read(MODULES_LIST)
     if content is None:
         raise InputError(f"{path}: no such file; expected a model of {KIND}")
@@ -111,11 +107,7 @@ def listed_modules(folder: ModelFolder) -> list[tuple[str, str]]:
 
 
 def transformer_place(path: Path, option: str = "--model") -> Path:
-    """Where the model of transformers is in a folder of sentence-transformers.
-
-    Raises:
-        InputError: as `listed_modules`, or there is none.
-    """
+    """Where the model of transformers is in a folder of sentence-transformers."""
     for kind, place in listed_modules(ModelFolder(path, option)):
         if kind == TRANSFORMER:
             return path / place

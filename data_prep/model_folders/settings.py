@@ -65,9 +65,6 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
     Args:
         place: the folder of a module in it, with "/" at its end.
 
-    Returns:
-        the settings; None if there is no such file.
-
     Raises:
         InputError: it is of a type that is not known here, or asks for more than a model of text needs.
     """
@@ -210,11 +207,7 @@ def _take_special_tokens(folder: ModelFolder, place: str) -> None:
 
 
 def refuse_code(content: Mapping, path) -> None:
-    """Refuse a record that asks for code, other models, or ways to load them, at any depth.
-
-    Raises:
-        InputError: names the file and the field.
-    """
+    """Refuse a record that asks for code, other models, or ways to load them, at any depth."""
     for each in _objects(content):
         asked = [name for name in CODE_FIELDS if each.get(name)]
         if asked:
@@ -224,11 +217,7 @@ def refuse_code(content: Mapping, path) -> None:
 
 
 def refuse_paths(content: Mapping, path) -> None:
-    """Refuse a record with a text that leads to another place.
-
-    Raises:
-        InputError: names the file and the field.
-    """
+    """Refuse a record with a text that leads to another place."""
     for name, value in content.items():
         for text in _texts(value):
             parts = PurePosixPath(text).parts

@@ -99,11 +99,7 @@ def _first_outer(right: list[Attachment], relations, below) -> int:
 
 
 def _is_projective(heads: Sequence[int], below, roots) -> bool:
-    """Whether every projection is contiguous.
-
-    Raises:
-        ValueError: there is a cycle.
-    """
+    """Whether every projection is contiguous."""
     count = len(heads)
     downwards = list(roots)
     for head in downwards:

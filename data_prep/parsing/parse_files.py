@@ -25,11 +25,7 @@ _COLUMNS = 10
 
 
 def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
-    """The file of parses that belongs to a file of text, plain or compressed.
-
-    Raises:
-        InputError: there is none.
-    """
+    """The file of parses that belongs to a file of text, plain or compressed."""
     wanted = Path(folder) / (uncompressed_name(text_path) + SUFFIXES[parser])
     path = find_text(wanted)
     if path is None:
@@ -57,11 +53,7 @@ def read_parses(path: Path, parser: str) -> Iterator[Parse]:
 
 
 def read_parse(parse: Parse, parser: str, path: Path) -> ParsedTree | None:
-    """One sentence of `read_parses` as a tree; None when the parser failed on it.
-
-    Raises:
-        InputError: malformed; names file and line.
-    """
+    """One sentence of `read_parses` as a tree; None when the parser failed on it."""
     number, text = parse
     return parsed_enju_line(text, path, number) if parser == "enju-xml" else parsed_conllu(text, path, number)
 
@@ -147,11 +139,7 @@ class EnjuSentence(NamedTuple):
 
 
 def read_sentence(line: str, path, line_number: int) -> EnjuSentence | None:
-    """One line of Enju's output; None when Enju could not parse the sentence (or it is empty).
-
-    Raises:
-        InputError: the line is not a `<sentence>` of Enju; names file and line.
-    """
+    """One line of Enju's output; None when Enju could not parse the sentence (or it is empty)."""
     try:
         root = ElementTree.fromstring(line)
     except (ElementTree.ParseError, ValueError) as error:

@@ -62,11 +62,7 @@ def model_version(model: str) -> dict[str, str]:
 
 
 def load_spacy(model: str, exclude: Sequence[str] = ()):
-    """A spaCy pipeline, by name or path.
-
-    Raises:
-        InputError: spaCy or the pipeline is not installed, or the pipeline does not load.
-    """
+    """A spaCy pipeline, by name or path."""
     try:
         import spacy
     except ImportError:
@@ -79,12 +75,7 @@ def load_spacy(model: str, exclude: Sequence[str] = ()):
 
 
 def raise_what_is_of_the_machine(error: Exception, parser: str) -> None:
-    """Raise an error that says nothing of the sentence: the next command may parse it.
-
-    Raises:
-        InputError: a program or a file of the parser fails.
-        Exception: the error itself, where memory is used up.
-    """
+    """Raise an error that says nothing of the sentence: the next command may parse it."""
     if explain_memory(error):
         raise error
     if isinstance(error, OSError) and not isinstance(error, TimeoutError):  # which long sentences may cause
@@ -295,9 +286,5 @@ LOADED = OfThread()
 
 
 def make_parser(choice: ParserChoice):
-    """The parser of a choice, loaded once per thread; a forked process has those of the thread that forked.
-
-    Raises:
-        InputError: what it needs is not installed or not there.
-    """
+    """The parser of a choice, loaded once per thread; a forked process has those of its parent."""
     return LOADED.make(choice)

@@ -21,10 +21,9 @@ from command_line.errors import InputError
 from command_line.option_classes import option
 from data_prep.formats.structures import PHRASES
 from data_prep.formats.texts import LANGUAGE
-from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES
 from data_prep.parsing.parsers import PHRASE_PARSERS
-from data_prep.parsing.step import run
+from data_prep.parsing.step import ParsingJob, run
 
 
 @dataclass(frozen=True, kw_only=True)

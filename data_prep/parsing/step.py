@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NotRequired
@@ -20,14 +21,14 @@ from command_line.completion import check_finished
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
 from command_line.lines import count_lines, find_text, uncompressed_name
+from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
 from command_line.records import read_json, read_record
-from command_line.workers import Workers
+from command_line.workers import Workers, dask_option, workers_option
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
 from data_prep.formats.texts import SPLITS, split_of
-from data_prep.parsing.options import ParsingJob
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import OWN_MODELS, ParserChoice, make_parser, model_files, model_version
 from data_prep.parsing.shards import Shard, structures_of_shard
@@ -40,13 +41,25 @@ ShardCounts = TypedDict(  # the record of a finished shard
 )
 
 
-def texts_of_language(folder: Path, language: str) -> list[Path]:
-    """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual.
+@dataclass(frozen=True, kw_only=True)
+class ParsingJob:
+    """Which text is parsed, with what, and where the structures go."""
 
-    Raises:
-        InputError: there is none, or one both plain and compressed, or the step that writes them did not
-            finish.
-    """
+    parser: str
+    model: str | None
+    input: Path = option("folder of tokenized text, SPLIT.….LANG files", required=True)
+    output: Path = output_folder("the structures")
+    lang: str
+    text: Path | None = option(
+        "folder of the same files before tokenization, for the parser to read instead of joined words"
+    )
+    workers: int = workers_option()
+    dask: str | None = dask_option()
+    force: bool = force_switch()
+
+
+def texts_of_language(folder: Path, language: str) -> list[Path]:
+    """Files of text of one language: SPLIT.….LANG, plain or compressed, of a bitext or monolingual."""
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
     check_finished(folder)
@@ -64,11 +77,7 @@ def texts_of_language(folder: Path, language: str) -> list[Path]:
 
 
 def raw_text(folder: Path, path: Path) -> Path:
-    """The same file before tokenization, plain or compressed.
-
-    Raises:
-        InputError: there is none, or the step that writes it did not finish.
-    """
+    """The same file before tokenization, plain or compressed."""
     check_finished(folder)
     wanted = folder / uncompressed_name(path)
     text_path = find_text(wanted)
@@ -78,11 +87,7 @@ def raw_text(folder: Path, path: Path) -> Path:
 
 
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:
-    """The lines of a file of text with what belongs to them.
-
-    Raises:
-        InputError: the files are not parallel; names the one that ends first.
-    """
+    """The lines of a file of text with what belongs to them."""
     sentences = read_parses(parses, parser) if parses else iter(())
     blocks = read_blocks(*((path, raw) if raw else (path,)), lines=LINES_PER_SHARD)
     for number, block in enumerate(blocks):

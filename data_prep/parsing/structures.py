@@ -84,11 +84,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:
-    """Write the structures of one file in subwords.
-
-    Raises:
-        InputError: the files are not of the same lines; names file and line.
-    """
+    """Write the structures of one file in subwords."""
     kind = over_words.suffix[1:]
     lines, expected = 0, len(Structures(over_words, kind))
     with scratch_folder(output.parent) as scratch:
@@ -105,12 +101,7 @@ def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword
 
 
 def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) -> list[list[int]]:
-    """The values of a block of lines; `block` has words and subwords.
-
-    Raises:
-        InputError: a line has another number of words than its structure, or other characters than its
-            subwords.
-    """
+    """The values of a block of lines; `block` has words and subwords."""
     structures = Structures(over_words, kind)
     values = []
     for number, (line, text) in enumerate(

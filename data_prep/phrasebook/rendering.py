@@ -38,11 +38,7 @@ def chinese_number(number: int) -> str:
 
 
 class Renderer:
-    """Renders structures in one language.
-
-    Raises:
-        InputError: unknown language, or Babel or num2words is not installed.
-    """
+    """Renders structures in one language."""
 
     def __init__(self, language: str):
         if language not in PHRASES:

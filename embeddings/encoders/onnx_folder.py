@@ -32,12 +32,7 @@ class GraphRecord(TypedDict):
 
 
 class OnnxEncoder(TokenEncoder):
-    """A graph from token ids to vectors, and its tokenizer.
-
-    Args:
-        session: of onnxruntime.
-        record: what is in `encoder.json`.
-    """
+    """A graph from token ids to vectors, and its tokenizer."""
 
     def __init__(self, session, tokenizer, record: dict, options: EncoderOptions):
         super().__init__(options.batch_tokens)

@@ -22,11 +22,7 @@ UNLIMITED = 1 << 20  # tokens of a model that says no limit
 
 
 class SentenceTransformersEncoder(TokenEncoder):
-    """A model of the library sentence-transformers, which says itself how it makes vectors.
-
-    Args:
-        model: a `SentenceTransformer`.
-    """
+    """A model of the library sentence-transformers, which says itself how it makes vectors."""
 
     def __init__(self, model, options: EncoderOptions):
         super().__init__(options.batch_tokens)

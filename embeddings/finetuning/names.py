@@ -31,7 +31,6 @@ class TaggedSentence:
 
     Attributes:
         words: of any characters, also none that a tokenizer knows.
-        tags: as many.
     """
 
     words: tuple[str, ...]

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from command_line.progress import progress
 from eval.probes.logistic_regression import (
     TOLERANCE,
+    EarlyStopping,
     Objective,
     Questions,
     Whitening,
@@ -263,14 +264,14 @@ def optimum(sentences: TrainingSet, questions: Questions, protocol: Protocol, ta
 def early_stopping(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
     """Without regularization, the weights at which the loss on held-out sentences was lowest."""
     training, held_out = sentences.split()
-    parameters, best = stop_early(
+    parameters, stopping = stop_early(
         sentences, questions, training, held_out, protocol.epochs, protocol.patience, task
     )
     classifiers = LinearClassifiers.of(*parameters, questions.classes)
     return Trained(
         classifiers,
-        best.passes.unsqueeze(1),
-        best.done.unsqueeze(1),
+        stopping.passes.unsqueeze(1),
+        stopping.done.unsqueeze(1),
         *(accuracy(classifiers, sentences, part, questions.weights) for part in (training, held_out)),
     )
 
@@ -297,22 +298,16 @@ def perceptrons(sentences: TrainingSet, questions: Questions, protocol: Protocol
     classifiers = Perceptrons(mean, deviation, protocol.hidden, questions.classes, protocol.seeds)
     best = copy.deepcopy(classifiers)
     shape = len(mean), len(protocol.seeds), len(questions.classes)
-    lowest, since = torch.full(shape, torch.inf, dtype=torch.float64), torch.zeros(shape, dtype=torch.long)
-    passes = torch.zeros(shape, dtype=torch.long)
+    stopping = EarlyStopping(shape, protocol.patience)
     for epoch, _ in enumerate(descend(classifiers, sentences, training, questions, protocol, task), 1):
         losses = mean_losses(classifiers, sentences, held_out, questions)
-        is_open = since < protocol.patience
-        is_better = is_open & (losses < lowest - TOLERANCE)
-        best.take(classifiers, is_better)
-        lowest = torch.where(is_better, losses, lowest)
-        passes = torch.where(is_better, epoch, passes)
-        since = torch.where(is_better, 0, since + 1)
-        if (since >= protocol.patience).all():
+        best.take(classifiers, stopping.is_better(losses, epoch))
+        if stopping.done.all():
             break
     return Trained(
         best,
-        passes,
-        since >= protocol.patience,
+        stopping.passes,
+        stopping.done,
         *(accuracy(best, sentences, part, questions.weights) for part in (training, held_out)),
     )
 

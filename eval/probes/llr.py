@@ -15,7 +15,7 @@ from command_line.measurements import Measured
 from command_line.option_classes import option, positional, switch
 from eval.probes.labels import COLUMNS, QUESTIONS
 from eval.probes.parallel import index_files
-from eval.probes.protocol import ProtocolOptions
+from eval.probes.protocol import Protocol
 from eval.probes.store import StateStore
 from eval.reporting.result_file import Written, publish
 
@@ -24,7 +24,7 @@ TOKENS = {"all": "", "no-tags": ", without tags", "words": ", only words"}  # an
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ProtocolOptions):
+class Options(Protocol):
     """What is recognized, from what; how the classifiers learn is inherited."""
 
     states: list[Path] = positional("folder of `eval probe states`", nargs="+", metavar="STATES")
@@ -54,7 +54,7 @@ class Options(ProtocolOptions):
         """What sets the curve apart from that of the default options, for its name; "" for nothing."""
         said = [
             TOKENS[self.tokens],
-            self.chosen().variant,
+            super().variant,
             ", trained on all directions" if self.train_on == "all" else "",
             ", balanced" if self.balance else "",
             f", {self.labels.stem}" if self.labels else "",
@@ -63,7 +63,7 @@ class Options(ProtocolOptions):
 
 
 def main(options: Options) -> None:
-    options.chosen()  # refuses settings that the protocol does not have before anything is read
+    options.complete()  # refuses settings that the protocol does not have before anything is read
     inputs = [*index_files(options.states), *([options.labels] if options.labels else [])]
     check_distinct(options)
     publish(KIND, options, inputs, lambda: measure(options), options.written)

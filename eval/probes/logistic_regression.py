@@ -262,36 +262,35 @@ def minimize(
     return Minimum(weights, norms, needed)
 
 
-class Best:
-    """Of every classifier by itself, the weights with the lowest held-out loss until it was done.
+class EarlyStopping:
+    """Of every classifier by itself, the pass with the lowest held-out loss until it was done.
 
     Args:
         patience: passes without a lower loss after which a classifier is done, whatever comes later.
     """
 
-    def __init__(self, weights: Tensor, questions: Questions, patience: int):
-        self.weights, self.questions, self.patience = weights, questions, patience
-        shape = len(weights), len(questions.classes)
+    def __init__(self, shape: tuple[int, ...], patience: int):
+        self.patience = patience
         self.losses = torch.full(shape, torch.inf, dtype=torch.float64)
-        self.passes = torch.zeros(shape, dtype=torch.long)  # that the weights come from
+        self.passes = torch.zeros(shape, dtype=torch.long)
         self.waited = torch.zeros(shape, dtype=torch.long)
 
     @property
     def done(self) -> Tensor:
         return self.waited >= self.patience
 
-    def update(self, weights: Tensor, losses: Tensor, number: int) -> None:
-        """Take the weights of the classifiers whose loss (L x Q) in this pass is lower than ever."""
+    def is_better(self, losses: Tensor, number: int) -> Tensor:
+        """Of which classifiers the loss in this pass is lower than ever; notes it."""
         better = ~self.done & (losses < self.losses - TOLERANCE)
-        self.weights = torch.where(self.questions.spread(better), weights, self.weights)
         self.losses = torch.where(better, losses, self.losses)
         self.passes = torch.where(better, number, self.passes)
         self.waited = torch.where(better, 0, self.waited + 1)
+        return better
 
 
 def stop_early(
     sentences: TrainingSet, questions: Questions, training, held_out, passes: int, patience: int, task: str
-) -> tuple[tuple[Tensor, Tensor], Best]:
+) -> tuple[tuple[Tensor, Tensor], EarlyStopping]:
     """L-BFGS without a penalty, each classifier until its held-out loss stops falling.
 
     Args:
@@ -305,12 +304,14 @@ def stop_early(
     fitted, watched = (
         Objective(sentences, questions, whitening, examples) for examples in (training, held_out)
     )
-    start = whitening.zero_weights(sum(questions.classes))
-    solver, best = questions.solver(start), Best(start, questions, patience)
-    work = itertools.takewhile(lambda _: not best.done.all(), range(1, passes + 1))
+    best = whitening.zero_weights(sum(questions.classes))
+    solver = questions.solver(best)
+    stopping = EarlyStopping((len(best), len(questions.classes)), patience)
+    work = itertools.takewhile(lambda _: not stopping.done.all(), range(1, passes + 1))
     for number in progress(work, None, task, "iteration"):
         candidate = solver.candidate
         evaluation = fitted(candidate, torch.zeros_like(solver.scale))
         solver.update(evaluation.losses, evaluation.gradient)
-        best.update(candidate, watched.losses(candidate), number)
-    return of_states(best.weights, whitening), best
+        is_better = stopping.is_better(watched.losses(candidate), number)
+        best = torch.where(questions.spread(is_better), candidate, best)
+    return of_states(best, whitening), stopping

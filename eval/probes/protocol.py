@@ -1,7 +1,8 @@
 """How the classifiers of layer-wise language recognition are trained, and how that is written in a table."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from typing import Self
 
 from command_line import options as types
 from command_line.errors import InputError
@@ -10,80 +11,11 @@ from command_line.option_classes import option
 LINEAR, MLP = "linear", "mlp"  # kinds of classifiers
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """What a protocol does not have is None.
-
-    Attributes:
-        name: of `PROTOCOLS`.
-        epochs: passes over the training set; at most, but for "paper".
-        grid: values of C (of scikit-learn's `LogisticRegression`) from which held-out accuracy chooses.
-        gradient_norm: largest absolute derivative of the mean loss per token at which a classifier is done.
-        patience: passes without a lower loss on held-out sentences after which a classifier is done.
-        hidden: units of the hidden layer of a perceptron.
-        lr, batch_size, seeds: learning rate of Adam, sentences per batch, initializations.
-    """
-
-    name: str
-    epochs: int
-    grid: tuple[float, ...] | None = None
-    gradient_norm: float | None = None
-    patience: int | None = None
-    hidden: int | None = None
-    lr: float | None = None
-    batch_size: int | None = None
-    seeds: tuple[int, ...] | None = None
-
-    @property
-    def advice(self) -> str:
-        """What to do where a classifier has not converged."""
-        return "use --protocol optimum" if self.name == "paper" else f"allow more than --epochs {self.epochs}"
-
-    @classmethod
-    def of(cls, name: str, **given) -> "Protocol":
-        """A protocol with the settings that are given and not None.
-
-        Raises:
-            InputError: the protocol has no such setting.
-        """
-        protocol = PROTOCOLS[name]
-        given = {setting: value for setting, value in given.items() if value is not None}
-        for setting in given:
-            if getattr(protocol, setting) is None:
-                others = [
-                    asked_for(other) for other, one in PROTOCOLS.items() if getattr(one, setting) is not None
-                ]
-                raise InputError(
-                    f"--{setting.replace('_', '-')}: {asked_for(name)} has none; leave it out, or use"
-                    f" {' or '.join(others)}"
-                )
-        return replace(protocol, **given)
-
-    @property
-    def variant(self) -> str:
-        """What sets it apart from the default one, for the name of its curve; "" for nothing."""
-        default = PROTOCOLS[self.name]
-        others = [
-            words.format(_written(getattr(self, setting)))
-            for setting, words in WORDS.items()
-            if getattr(self, setting) != getattr(default, setting)
-        ]
-        return ", ".join(["", *NAMES[self.name], *others])
-
-    def record(self) -> dict:
-        """For the result file, with "protocol" for the name, without the seeds."""
-        settings = {name: value for name, value in asdict(self).items() if value is not None}
-        settings.pop("seeds", None)
-        if self.grid:
-            settings["grid"] = list(self.grid)
-        return {"protocol": settings.pop("name"), **settings}
-
-
 PROTOCOLS = {
-    "optimum": Protocol("optimum", epochs=500, grid=(0.001, 0.01, 0.1, 1.0), gradient_norm=1e-5),
-    "early-stopping": Protocol("early-stopping", epochs=100, patience=5),
-    "paper": Protocol("paper", epochs=3, lr=1e-3, batch_size=64, seeds=(1, 2, 3)),  # thesis 8.2.3
-    MLP: Protocol(MLP, epochs=50, patience=3, hidden=64, lr=1e-3, batch_size=64, seeds=(1,)),
+    "optimum": {"epochs": 500, "grid": [0.001, 0.01, 0.1, 1.0], "gradient_norm": 1e-5},
+    "early-stopping": {"epochs": 100, "patience": 5},
+    "paper": {"epochs": 3, "lr": 1e-3, "batch_size": 64, "seeds": [1, 2, 3]},  # thesis 8.2.3
+    MLP: {"epochs": 50, "patience": 3, "hidden": 64, "lr": 1e-3, "batch_size": 64, "seeds": [1]},
 }
 OF_LINEAR = tuple(name for name in PROTOCOLS if name != MLP)
 NAMES = {
@@ -110,11 +42,10 @@ def asked_for(name: str) -> str:
 
 def default_of(setting: str) -> str:
     """The defaults of a setting, for the help of its option."""
-    values = {name: getattr(protocol, setting) for name, protocol in PROTOCOLS.items()}
-    known = {name: value for name, value in values.items() if value is not None}
+    values = {name: settings[setting] for name, settings in PROTOCOLS.items() if setting in settings}
     return ", ".join(
-        f"{name}: {','.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in known.items()
+        f"{name}: {','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in values.items()
     )
 
 
@@ -124,8 +55,8 @@ def _setting(name: str, help: str, type: types.OptionType):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProtocolOptions:
-    """How to train, as asked for: a setting that is None is that of the protocol."""
+class Protocol:
+    """How to train: a setting that is None is that of the protocol, as far as it has it (`complete`)."""
 
     probe: str = option(
         f"kind of classifier: {LINEAR}, or a perceptron with a hidden layer, trained by Adam on standardized"
@@ -156,39 +87,61 @@ class ProtocolOptions:
         "seeds", "of the initialization; the other protocols do not depend on it", types.items(types.seed)
     )
 
-    def chosen(self) -> Protocol:
-        """The protocol with these settings.
+    @property
+    def name(self) -> str:
+        """Of the protocol."""
+        return MLP if self.probe == MLP else self.protocol or OF_LINEAR[0]
+
+    def complete(self) -> Self:
+        """With the settings of the protocol where none are given.
 
         Raises:
-            InputError: a setting that it does not have; a protocol of linear classifiers for others.
+            InputError: a setting that the protocol lacks; a protocol of linear classifiers for others.
         """
         if self.probe == MLP and self.protocol:
             raise InputError(f"--protocol {self.protocol}: of --probe {LINEAR}; leave it out")
-        settings = {name: getattr(self, name) for name in (*WORDS, "seeds")}
-        listed = {
-            name: value and tuple(value) for name, value in settings.items() if name in ("grid", "seeds")
-        }
-        name = MLP if self.probe == MLP else self.protocol or OF_LINEAR[0]
-        return Protocol.of(name, **settings | listed)
+        defaults = PROTOCOLS[self.name]
+        for setting in (*WORDS, "seeds"):
+            if getattr(self, setting) is not None and setting not in defaults:
+                others = [asked_for(name) for name, settings in PROTOCOLS.items() if setting in settings]
+                raise InputError(
+                    f"--{setting.replace('_', '-')}: {asked_for(self.name)} has none; leave it out, or use"
+                    f" {' or '.join(others)}"
+                )
+        missing = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return replace(self, **missing)
 
+    @property
+    def variant(self) -> str:
+        """What sets the protocol apart from the default one, for the name of its curve; "" for nothing."""
+        defaults = PROTOCOLS[self.name]
+        others = [
+            words.format(",".join(f"{one:g}" for one in value) if isinstance(value, list) else value)
+            for setting, words in WORDS.items()
+            if (value := getattr(self, setting)) not in (None, defaults.get(setting))
+        ]
+        return ", ".join(["", *NAMES[self.name], *others])
 
-def _written(setting) -> str:
-    return ",".join(f"{value:g}" for value in setting) if isinstance(setting, tuple) else str(setting)
+    def record(self) -> dict:
+        """The settings, without the seeds, for the result file."""
+        settings = {setting: value for setting in WORDS if (value := getattr(self, setting)) is not None}
+        return {"protocol": self.name, **settings}
+
+    @property
+    def advice(self) -> str:
+        """What to do where a classifier has not converged."""
+        return "use --protocol optimum" if self.name == "paper" else f"allow more than --epochs {self.epochs}"
 
 
 def unconverged(rows: Iterable[Mapping]) -> str:
-    """Which classifiers of a run have not converged, in words; "" if all have.
-
-    Args:
-        rows: of the run.
-    """
-    every = [row for row in rows if row["measure"] == "converged"]
+    """Which classifiers of the rows of a run have not converged, in words; "" if all have."""
+    converged = [row for row in rows if row["measure"] == "converged"]
     missing: dict[str, list[str]] = {}
-    for row in every:
+    for row in converged:
         if not row["value"]:
             missing.setdefault(row["part"], []).append(row["layer"])
     count = sum(map(len, missing.values()))
     named = "; ".join(
         f"{question}: {', '.join(dict.fromkeys(layers))}" for question, layers in missing.items()
     )
-    return f"{count} of {len(every)} classifiers have not converged ({named})" if count else ""
+    return f"{count} of {len(converged)} classifiers have not converged ({named})" if count else ""

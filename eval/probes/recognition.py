@@ -68,7 +68,7 @@ def recognize(folder, options) -> Recognition:
     Raises:
         InputError: a set without states or without tokens, or one language only.
     """
-    store, protocol = StateStore.open(folder), options.chosen()
+    store, protocol = StateStore.open(folder), options.complete()
     labels = labels_of(store, options)
     directions = {
         side: directions_of(store, options, labels, side) for side in SIDES if layers_of(store, side)
@@ -199,7 +199,7 @@ def learn(
     sentences = TrainingSet(parts, gold, options.tokens)
     if not sentences.token_counts().any():
         raise InputError(f"{parts[0].path}: no tokens left to learn from; use --tokens all")
-    trained = train(sentences, classes, options.chosen(), f"train {side}{task}", options.balance)
+    trained = train(sentences, classes, options.complete(), f"train {side}{task}", options.balance)
     answers = tested(store, options, labels, side, tested_on, trained.classifiers)
     return Side(side, layers_of(store, side), sentences, trained, answers)
 

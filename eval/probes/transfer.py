@@ -12,20 +12,26 @@ Of every two encoders, the difference between their zero-shot averages, with its
 these go with each other, and with retrieval (`--retrieval`), by language and for the means (Tables 3, 4, 8).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from command_line import options as types
 from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional
-from eval.probes.transfer_correlations import FEWEST, Retrieval, correlations
-from eval.probes.transfer_differences import differences
+from data_prep.languages import usual_names
+from eval.derived.retrieved import Retrieved
+from eval.probes.transfer_comparisons import FEWEST, correlations, differences
 from eval.probes.transfer_indexes import Transfer, transfer
 from eval.reporting.result_file import Written, publish
 from eval.result_files import result_files
 from eval.result_set import RETRIEVAL, ResultSet
+
+if TYPE_CHECKING:
+    from eval.derived.fine_tuned import FineTuned
 
 FINETUNING = "finetuning"
 KIND = "transfer"
@@ -88,14 +94,12 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
             f"{files[0]}: no encoder that was fine-tuned on one language and tested in others; found"
             f" {found or 'none'}"
         )
-    retrieval = None
-    if retrieved:
-        retrieval = Retrieval(retrieved, dict(options.retrieved_as), options.similarity, zero_shot)
+    retrieval = of_retrieval(options, retrieved, zero_shot)
     measured, groups = Measured(), {}
     for one in zero_shot:
-        found = transfer(one, tuned, retrieval.of(one) if retrieval else {})
-        measured.add(found.run, found.rows)
-        groups.setdefault((found.dataset, found.group), []).append(found)
+        transferred = transfer(one, tuned, retrieval.get(one, {}))
+        measured.add(transferred.run, transferred.rows)
+        groups.setdefault((transferred.dataset, transferred.group), []).append(transferred)
     if retrieval:
         _check_retrieval(options, list(groups.values()))
     for members in groups.values():
@@ -105,6 +109,70 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
             for run, rows in correlations(members):
                 measured.add(run, rows)
     return measured
+
+
+def of_retrieval(
+    options: Options, files: list[Path], tuned: "list[FineTuned]"
+) -> "dict[FineTuned, dict[str, float]]":
+    """Of every encoder: language -> P@1 in per cent of its pair with the source language, for languages that
+    have such a pair. Nothing without files.
+
+    Raises:
+        InputError: results are of several test sets, lack an encoder or the similarity, or --retrieved-as
+            names an encoder that is not there.
+    """
+    if not files:
+        return {}
+    # Encoders may be tested in other languages.
+    retrieved, *others = Retrieved.of(ResultSet.load(files, [RETRIEVAL], allow_unlike=True))
+    if others:
+        datasets = " and of ".join(one.dataset for one in (retrieved, *others))
+        raise InputError(f"--retrieval: of {datasets}, expected results of one test set")
+    names, encoders = dict(options.retrieved_as), {one.encoder for one in tuned}
+    if unknown := next((name for name in names if name not in encoders), None):
+        raise InputError(
+            f"--retrieved-as {unknown}={names[unknown]}: no encoder {unknown!r} was fine-tuned; expected one"
+            f" of {', '.join(sorted(encoders))}"
+        )
+    systems, means = {system.name for system in retrieved.systems}, retrieved.means(["part", "direction"])
+    by_encoder = {}
+    for one in tuned:
+        name = names.get(one.encoder, one.encoder)
+        if name not in systems:
+            raise InputError(
+                f"--retrieval: nothing of encoder {name!r}, only of"
+                f" {', '.join(repr(system.name) for system in retrieved.systems)};"
+                f" --retrieved-as {one.encoder}=OTHER says how it is called there"
+            )
+        precisions = {key[1:]: mean.mean for key, mean in means.items() if key[0] == name}
+        by_encoder[one] = by_language(one, precisions, options.similarity, f"{name} on {retrieved.dataset}")
+    return by_encoder
+
+
+def by_language(
+    one: "FineTuned", precisions: Mapping[tuple[str, str], float], similarity: str, where: str
+) -> dict[str, float]:
+    """The mean of both directions between a language and the source language, where there are any.
+
+    Args:
+        precisions: similarity and direction -> P@1 of the encoder.
+    """
+    (source,) = one.taught
+    directions = {direction for _, direction in precisions}
+    codes = {code for direction in directions for code in direction.split("-")}
+    retrieved = {}
+    for language in one.tested:
+        first, second = (usual_names(code, codes) for code in (source, language))
+        pairs = {f"{a}-{b}" for a in first for b in second} | {f"{b}-{a}" for a in first for b in second}
+        values = [precisions.get((similarity, direction)) for direction in sorted(directions & pairs)]
+        if None in values:
+            raise InputError(
+                f"--similarity {similarity}: no such P@1 of {where}; measure it with"
+                " `python -m embeddings retrieve`"
+            )
+        if values and language != source:
+            retrieved[language] = fmean(values)
+    return retrieved
 
 
 def _check_retrieval(options: Options, groups: list[list[Transfer]]) -> None:

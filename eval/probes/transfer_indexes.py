@@ -10,8 +10,8 @@ There is no rate either where the source language was not learned: there was not
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -26,8 +26,41 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 ALL, EACH = "all", "each"  # languages are learned in one training, or in one each
-Scores = Mapping[str, np.ndarray]  # of every language, one of each training
-Examples = Mapping[str, np.ndarray]  # of every language, N of single examples, means over trainings
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores in some languages.
+
+    Attributes:
+        of_trainings: language -> one of each training.
+        of_examples: language -> N of single examples, means over trainings, where these were kept.
+    """
+
+    of_trainings: Mapping[str, np.ndarray] = field(default_factory=dict)
+    of_examples: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, encoders: "Mapping[str, FineTuned]") -> "Scores":
+        """In every language, of the encoder given for it."""
+        examples = {language: one.by_example(language) for language, one in encoders.items()}
+        return cls(
+            {
+                language: np.array(one.values(language, one.measure), dtype=float)
+                for language, one in encoders.items()
+            },
+            {language: values for language, values in examples.items() if values is not None},
+        )
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Language -> mean over trainings."""
+        return {language: float(values.mean()) for language, values in self.of_trainings.items()}
+
+    @property
+    def average(self) -> np.ndarray:
+        """Over languages, of every training."""
+        return np.mean(list(self.of_trainings.values()), axis=0)
 
 
 @dataclass(frozen=True)
@@ -35,32 +68,25 @@ class Transfer:
     """Scores of an encoder that learned from one language, and its indexes.
 
     Attributes:
-        encoder: its name.
-        task: what was learned.
-        dataset: on what.
         source: the language.
-        source_scores: in that language; None where it was not tested.
+        in_source: scores in it; empty where it was not tested.
         zero_shot: in the other languages.
         how: how these were learned themselves: ALL, EACH, or None.
         translate_train: in those of them that were.
         retrieval: P@1 in per cent of languages with the source language, where it is known.
         baselines: name -> language -> what answers reach that look at no text.
-        source_examples, zero_shot_examples, translate_train_examples: as far as they were kept.
     """
 
     encoder: str
     task: str
     dataset: str
     source: str
-    source_scores: np.ndarray | None
     zero_shot: Scores
-    how: str | None
-    translate_train: Scores
-    retrieval: Mapping[str, float]
+    in_source: Scores = field(default_factory=Scores)
+    how: str | None = None
+    translate_train: Scores = field(default_factory=Scores)
+    retrieval: Mapping[str, float] = field(default_factory=dict)
     baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    source_examples: Examples = field(default_factory=dict)
-    zero_shot_examples: Examples = field(default_factory=dict)
-    translate_train_examples: Examples = field(default_factory=dict)
 
     @property
     def group(self) -> str:
@@ -70,46 +96,49 @@ class Transfer:
     @property
     def languages(self) -> list[str]:
         """Without the source."""
-        return list(self.zero_shot)
-
-    @cached_property
-    def rates(self) -> dict[str, float]:
-        return rates_of(self.zero_shot, self.learned)
+        return list(self.zero_shot.of_trainings)
 
     @cached_property
     def learned(self) -> Scores:
         """Translate-train of the languages that were learned; of none where the source language was not."""
-        if self.source_scores is not None and not self.has_learned_source:
-            return {}
-        return {
+        scores = self.translate_train
+        if self.in_source.of_trainings and not self.has_learned_source:
+            return Scores()
+        of_trainings = {
             language: values
-            for language, values in self.translate_train.items()
-            if self.is_learned(language, values, self.translate_train_examples)
+            for language, values in scores.of_trainings.items()
+            if self.is_learned(language, scores)
         }
+        return replace(scores, of_trainings=of_trainings)
 
     @property
     def has_learned_source(self) -> bool:
         """Whether it was tested in the source language, and has learned the task there."""
-        scores = self.source_scores
-        return scores is not None and self.is_learned(self.source, scores, self.source_examples)
+        return bool(self.in_source.of_trainings) and self.is_learned(self.source, self.in_source)
 
-    def is_learned(self, language: str, values: np.ndarray, examples: Examples) -> bool:
+    def is_learned(self, language: str, scores: Scores) -> bool:
         """Whether scores are above all baselines; of kept examples, with the probability 1 - LEVEL / 2."""
         highest = max((of_name.get(language, 0.0) for of_name in self.baselines.values()), default=0.0)
-        error = math.sqrt(variance_of_mean([(1.0, examples[language])])) if language in examples else 0.0
-        return Difference(float(values.mean()), error, math.inf).interval(LEVEL)[0] > highest
+        examples = scores.of_examples.get(language)
+        error = 0.0 if examples is None else math.sqrt(variance_of_mean([(1.0, examples)]))
+        return Difference(scores.means[language], error, math.inf).interval(LEVEL)[0] > highest
 
     def by_language(self, quantity: str) -> dict[str, float]:
         """Language -> mean over seeds of "zero_shot" or "translate_train", or its "rate" or "retrieval"."""
-        if quantity in ("rate", "retrieval"):
-            return {"rate": self.rates, "retrieval": dict(self.retrieval)}[quantity]
-        scores = {"zero_shot": self.zero_shot, "translate_train": self.translate_train}[quantity]
-        return {language: float(values.mean()) for language, values in scores.items()}
+        return {
+            "zero_shot": self.zero_shot.means,
+            "translate_train": self.translate_train.means,
+            "rate": rates_of(self.zero_shot, self.learned),
+            "retrieval": dict(self.retrieval),
+        }[quantity]
 
     def average(self, quantity: str) -> float | None:
         """Over all languages; None where one has no number."""
-        values = self.by_language(quantity)
-        return fmean(values.values()) if set(values) == set(self.languages) else None
+        return self._over_languages(self.by_language(quantity))
+
+    def _over_languages(self, values: Mapping[str, float]) -> float | None:
+        others = [values[language] for language in self.languages if language in values]
+        return fmean(others) if len(others) == len(self.languages) else None
 
     @property
     def run(self) -> dict:
@@ -123,57 +152,50 @@ class Transfer:
 
     @property
     def rows(self) -> list[dict]:
-        rows = self._scores("zero_shot", self.zero_shot)
-        rows += self._scores("translate_train", self.translate_train)
-        for name, by_language in self.baselines.items():
+        """Scores of every training, numbers by language, averages and indexes."""
+        rows: list[dict] = []
+        for measure, scores in (("zero_shot", self.zero_shot), ("translate_train", self.translate_train)):
+            for language, values in scores.of_trainings.items():
+                rows += self._of_trainings(measure, values, direction=language)
+        quantities = {name: self.by_language(name) for name in ("rate", "retrieval")}
+        for measure, by_language in {**self.baselines, **quantities}.items():
             for language, value in by_language.items():
-                rows += numbers({name: value}, part=self.group, direction=language)
-        for quantity in ("rate", "retrieval"):
-            for language, value in self.by_language(quantity).items():
-                rows += numbers({quantity: value}, part=self.group, direction=language)
-        rows += self._averages()
-        trainings = [len(values) for values in self.translate_train.values()]
-        seeds = {
-            "seeds": len(next(iter(self.zero_shot.values()))),
-            "translate_train_seeds": min(trainings, default=None),
-        }
-        indexes = {"retrieval_average": self.average("retrieval")}
-        for name, by_language in self.baselines.items():
-            others = [by_language[language] for language in self.languages if language in by_language]
-            indexes[f"{name}_average"] = fmean(others) if len(others) == len(self.languages) else None
-        if self.has_learned_source:
-            examples = {self.source: self.source_examples.get(self.source), **self.zero_shot_examples}
-            indexes |= gap(self.zero_shot, self.source_scores, self.source, examples)
-        rate = transfer_rate(
-            self.zero_shot, self.how, self.learned, self.zero_shot_examples, self.translate_train_examples
-        )
-        return rows + numbers(seeds | indexes | rate, part=self.group)
+                rows += numbers({measure: value}, part=self.group, direction=language)
+        for measure, values in self._averages().items():
+            rows += self._of_trainings(measure, values)
+        return rows + numbers(self._indexes(), part=self.group)
 
-    def _scores(self, measure: str, scores: Scores) -> list[dict]:
-        """A row per language and training."""
+    def _of_trainings(self, measure: str, values: np.ndarray, **place: str) -> list[dict]:
         return [
             row
-            for language, values in scores.items()
             for repeat, value in enumerate(values)
-            for row in numbers({measure: value}, part=self.group, direction=language, repeat=repeat)
+            for row in numbers({measure: value}, part=self.group, repeat=repeat, **place)
         ]
 
-    def _averages(self) -> list[dict]:
-        """Of the source language, and over the others: a row per training; trainings on one language each
+    def _averages(self) -> dict[str, np.ndarray]:
+        """Of the source language, and over the others, of every training; trainings on one language each
         have only the mean in common.
         """
-        averages = {"zero_shot_average": average(self.zero_shot)}
-        if self.source_scores is not None:
-            averages["source_score"] = self.source_scores
+        averages = {"zero_shot_average": self.zero_shot.average}
+        if self.in_source.of_trainings:
+            averages["source_score"] = self.in_source.average
         if (mean := self.average("translate_train")) is not None:
-            together = average(self.translate_train) if self.how == ALL else np.array([mean])
+            together = self.translate_train.average if self.how == ALL else np.array([mean])
             averages["translate_train_average"] = together
-        return [
-            row
-            for measure, values in averages.items()
-            for repeat, value in enumerate(values)
-            for row in numbers({measure: value}, part=self.group, repeat=repeat)
-        ]
+        return averages
+
+    def _indexes(self) -> dict[str, float | None]:
+        trained = self.translate_train.of_trainings.values()
+        indexes = {
+            "seeds": len(self.zero_shot.average),
+            "translate_train_seeds": min(map(len, trained), default=None),
+            "retrieval_average": self.average("retrieval"),
+        }
+        for name, by_language in self.baselines.items():
+            indexes[f"{name}_average"] = self._over_languages(by_language)
+        if self.has_learned_source:
+            indexes |= gap(self.zero_shot, self.in_source, self.source)
+        return indexes | transfer_rate(self.zero_shot, self.how, self.learned)
 
 
 def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str, float]) -> Transfer:
@@ -195,28 +217,13 @@ def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str,
         task=one.task,
         dataset=one.dataset,
         source=source,
-        source_scores=scores_of(one, [source])[source] if source in one.tested else None,
-        zero_shot=scores_of(one, others),
+        in_source=Scores.of({source: one} if source in one.tested else {}),
+        zero_shot=Scores.of(dict.fromkeys(others, one)),
         how=how,
-        translate_train={
-            language: scores_of(encoder, [language])[language] for language, encoder in trained.items()
-        },
+        translate_train=Scores.of(trained),
         retrieval={language: retrieval[language] for language in others if language in retrieval},
         baselines=baselines,
-        source_examples=examples_of({source: one} if source in one.tested else {}),
-        zero_shot_examples=examples_of(dict.fromkeys(others, one)),
-        translate_train_examples=examples_of(trained),
     )
-
-
-def scores_of(one: "FineTuned", languages: Iterable[str]) -> dict[str, np.ndarray]:
-    return {language: np.array(one.values(language, one.measure), dtype=float) for language in languages}
-
-
-def examples_of(encoders: "Mapping[str, FineTuned]") -> Examples:
-    """Language -> the scores of its examples by the encoder given for it, where they were kept."""
-    scores = {language: encoder.by_example(language) for language, encoder in encoders.items()}
-    return {language: values for language, values in scores.items() if values is not None}
 
 
 def translate_train(
@@ -246,37 +253,20 @@ def translate_train(
     return EACH if each else None, each
 
 
-def average(scores: Scores) -> np.ndarray:
-    """Over languages, of every training."""
-    return np.mean(list(scores.values()), axis=0)
-
-
 def rates_of(zero: Scores, learned: Scores) -> dict[str, float]:
     """In per cent, of means over seeds; of languages that were learned."""
-    return {
-        language: 100 * float(zero[language].mean() / values.mean()) for language, values in learned.items()
-    }
+    return {language: 100 * (zero.means[language] / mean) for language, mean in learned.means.items()}
 
 
-def gap(zero: Scores, source_scores: np.ndarray, source: str, examples: Examples) -> dict[str, float]:
-    """The "gap": scores in the source language less the mean of the others (2.1); with its interval.
-
-    Args:
-        examples: of the source language and the others; None or missing where they were not kept.
-    """
-    weights = {source: 1.0, **dict.fromkeys(zero, -1 / len(zero))}
-    of_examples = [(weight, examples.get(language)) for language, weight in weights.items()]
-    gaps = source_scores - average(zero)
-    return with_interval("gap", gaps.mean(), uncertainty(gaps.mean(), [(1.0, gaps)], of_examples))
+def gap(zero: Scores, in_source: Scores, source: str) -> dict[str, float]:
+    """The "gap": scores in the source language less the mean of the others (2.1); with its interval."""
+    examples = [(1.0, in_source.of_examples.get(source))]
+    examples += [(-1 / len(zero.means), zero.of_examples.get(language)) for language in zero.means]
+    gaps = in_source.average - zero.average
+    return with_interval("gap", gaps.mean(), uncertainty(gaps.mean(), [(1.0, gaps)], examples))
 
 
-def transfer_rate(
-    zero: Scores,
-    how: str | None,
-    learned: Scores,
-    zero_examples: Examples,
-    learned_examples: Examples,
-) -> dict[str, float]:
+def transfer_rate(zero: Scores, how: str | None, learned: Scores) -> dict[str, float]:
     """The "rate_average": the mean of the rates of all languages, with its interval; nothing where a language
     has no rate.
 
@@ -285,21 +275,27 @@ def transfer_rate(
     Z and T are means over seeds.
     """
     rates = rates_of(zero, learned)
-    if set(rates) != set(zero):
+    if set(rates) != set(zero.means):
         return {}
-    slopes = {language: 100 / learned[language].mean() for language in zero}
-    moved = [(1.0, average({language: values * slopes[language] for language, values in zero.items()}))]
-    shares = {language: rates[language] * values / values.mean() for language, values in learned.items()}
+    slopes = {language: 100 / learned.means[language] for language in rates}
+    of_zero_shot = Scores({
+        language: values * slopes[language] for language, values in zero.of_trainings.items()
+    })  # fmt: skip
+    shares = Scores({
+        language: rates[language] * values / values.mean()
+        for language, values in learned.of_trainings.items()
+    })  # fmt: skip
+    moved = [(1.0, of_zero_shot.average)]
     if how == ALL:
-        moved.append((-1.0, average(shares)))
+        moved.append((-1.0, shares.average))
     else:
-        moved += [(-1 / len(shares), values) for values in shares.values()]
+        moved += [(-1 / len(rates), values) for values in shares.of_trainings.values()]
     of_examples = []
-    for language in zero:
-        z, t = zero_examples.get(language), learned_examples.get(language)
+    for language in zero.of_trainings:
+        z, t = zero.of_examples.get(language), learned.of_examples.get(language)
         is_kept = z is not None and t is not None and len(z) == len(t)  # both of the same examples
         influence = slopes[language] * (z - rates[language] / 100 * t) if is_kept else None
-        of_examples.append((1 / len(zero), influence))
+        of_examples.append((1 / len(rates), influence))
     rate = fmean(rates.values())
     return with_interval("rate_average", rate, uncertainty(rate, moved, of_examples))
 

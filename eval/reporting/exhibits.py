@@ -93,7 +93,7 @@ class Table:
         spread = [[field.text for field in row for _ in range(field.width)] for row in self.header]
         return [" ".join(text for text in column if text) for column in zip(*spread, strict=True)]
 
-    @property
+    @cached_property
     def number_columns(self) -> set[int]:
         """Indices of the columns that hold numbers."""
         return {i for row in self.rows for i, field in enumerate(row) if field.value is not None}

@@ -28,8 +28,8 @@ KIND = "sentence-retrieval"
 ALL = "all"
 
 
-class RetrievalRun(Run):
-    """What one encoder retrieved in one test set."""
+class EncoderRun(Run):
+    """What was measured of one encoder in one test set."""
 
     compared_alike = ("texts_sha256",)
 
@@ -41,7 +41,7 @@ class RetrievalRun(Run):
 def load(path: Path) -> list[Run]:
     """The runs of a result file."""
     record = read_result(path)
-    return [RetrievalRun(path, run, record, number) for number, run in enumerate(record["runs"])]
+    return [EncoderRun(path, run, record, number) for number, run in enumerate(record["runs"])]
 
 
 def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:

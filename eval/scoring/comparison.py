@@ -15,7 +15,7 @@ import numpy as np
 from command_line import options as types
 from command_line.option_classes import option
 from command_line.progress import progress
-from eval.scoring.paired_test import RANDOMIZATION, TESTS, PairedTest
+from eval.scoring.paired_test import RANDOMIZATION, SACREBLEU_BOOTSTRAP, PairedTest
 from eval.scoring.significance import check_samples, holm, is_significant, samples_needed
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run, System
@@ -39,6 +39,7 @@ class Compared:
         agreement: of people with a difference by a measure; None where that is not known.
         neither_translates: whether the scores of both systems in some directions say nothing.
         of_one_unit: measures that are compared with each other.
+        test: the only one that suits the measures; None if any does.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Compared:
     agreement: Callable[[str, Pair, float], float | None]
     neither_translates: Callable[[Pair, Sequence[str]], bool]
     of_one_unit: tuple[str, ...] = ()
+    test: str | None = None
 
 
 def named_once(groups: Groups) -> Groups:
@@ -73,7 +75,7 @@ class Settings:
     test: str = option(
         "sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for published numbers",
         RANDOMIZATION,
-        choices=TESTS,
+        choices=(RANDOMIZATION, SACREBLEU_BOOTSTRAP),
     )
     correction: str = option("for the number of tests", "holm", choices=("holm", "none"))
     samples: int | None = option(f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)")

@@ -1,12 +1,14 @@
 """Tests of two systems in every direction and group of directions, on the same exchanged and drawn lines."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from eval.scoring.line_statistics import FORMULAS
+from eval.scoring.rank_correlation import resampled_spearman, spearman
 from eval.scoring.significance import (
+    bootstrap_p,
     exchanged_differences,
     interval,
     p_value_with_seeds,
@@ -15,10 +17,11 @@ from eval.scoring.significance import (
     sacrebleu_bootstrap_p,
 )
 
-RANDOMIZATION, SACREBLEU_BOOTSTRAP = "randomization", "sacrebleu-bootstrap"
+RANDOMIZATION, SACREBLEU_BOOTSTRAP, BOOTSTRAP = "randomization", "sacrebleu-bootstrap", "bootstrap"
 TESTS = {
     RANDOMIZATION: "paired approximate randomization (Riezler and Maxwell, 2005)",
     SACREBLEU_BOOTSTRAP: "sacreBLEU's paired bootstrap, with about 11% false positives at 0.05",
+    BOOTSTRAP: "paired bootstrap over pairs of sentences",
 }
 RESAMPLES = 2000  # for intervals
 Statistics = Mapping[str, Sequence[np.ndarray]]  # direction -> one array per seed, lines x columns
@@ -87,18 +90,26 @@ class PairedTest:
         scored: dict[str, Scored] = {}
         for directions in blocks.values():
             arrays = [stacked([side[direction] for direction in directions]) for side in (baseline, system)]
-            scored |= zip(directions, self._scored(FORMULAS[measure], *arrays), strict=True)
+            scored |= zip(directions, self._scored(measure, *arrays), strict=True)
         return {
             name: self._result([scored[direction] for direction in directions])
             for name, directions in groups.items()
         }
 
-    def _scored(self, score: Callable, *arrays: np.ndarray) -> list[Scored]:
+    def _scored(self, measure: str, *arrays: np.ndarray) -> list[Scored]:
         """Of directions with equally many lines, in their order."""
-        is_bootstrap = self.test == SACREBLEU_BOOTSTRAP
-        observed = [score(array.sum(axis=0, dtype=np.float64)) for array in arrays]
-        resampled = resampled_scores(*arrays, score, self.samples if is_bootstrap else RESAMPLES, self.seed)
-        exchanged = None if is_bootstrap else exchanged_differences(*arrays, score, self.samples, self.seed)
+        exchanged = None
+        if self.test == BOOTSTRAP:
+            observed = [spearman(np.ones((1, len(array))), array)[0] for array in arrays]
+            resampled = resampled_spearman(*arrays, self.samples, self.seed)
+        else:
+            score, samples = FORMULAS[measure], RESAMPLES
+            observed = [score(array.sum(axis=0, dtype=np.float64)) for array in arrays]
+            if self.test == SACREBLEU_BOOTSTRAP:
+                samples = self.samples
+            else:
+                exchanged = exchanged_differences(*arrays, score, self.samples, self.seed)
+            resampled = resampled_scores(*arrays, score, samples, self.seed)
         return [
             Scored(
                 len(arrays[0]),
@@ -118,6 +129,8 @@ class PairedTest:
         drawn = resampled[1].mean(axis=1) - resampled[0].mean(axis=1)
         if self.test == SACREBLEU_BOOTSTRAP:
             p_value = sacrebleu_bootstrap_p(system - baseline, drawn)
+        elif self.test == BOOTSTRAP:
+            p_value = bootstrap_p(system - baseline, drawn)
         else:
             exchanged = np.mean([direction.exchanged for direction in directions], axis=0)
             p_value = randomization_p(system - baseline, exchanged)

@@ -6,6 +6,7 @@ translator.translate(["Guten Morgen!"], "de", "fr")
 
 from pathlib import Path
 
+from command_line.errors import InputError
 from eval.translation.evaluated_model import EvaluatedModel
 from eval.translation.fairseq_model import FairseqModel
 from eval.translation.transformers_model import TransformersModel, is_model_folder
@@ -21,14 +22,18 @@ def model_in(
         data: the binarized folder of a checkpoint.
 
     Raises:
-        InputError: without data, a folder that is neither of `transformers` nor of `fairseq_ext package`.
+        InputError: data that is not read; without data, a folder that is neither of `transformers` nor of
+            `fairseq_ext package`.
     """
-    if isinstance(path, FairseqModel):
-        return path
-    path = Path(path)
-    if is_model_folder(path):
-        return TransformersModel(path)
-    return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
+    if not isinstance(path, FairseqModel):
+        path = Path(path)
+        if not is_model_folder(path):
+            return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
+    if data:
+        raise InputError(
+            f"data={str(data)!r}: only a checkpoint is read with a binarized folder; leave it out"
+        )
+    return path if isinstance(path, FairseqModel) else TransformersModel(path)
 
 
 def load_translator(

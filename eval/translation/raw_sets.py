@@ -77,7 +77,7 @@ def translate_raw_sets(
     }
     described = origin | {"split": sets.split, **how.record(), "pivot": sets.pivot}
     translations = dict(zip(directions, hypotheses, strict=True))
-    step.finish(write_translations(output, described, translations, supervised, cost, started))
+    step.finish(write_translations(output, described, translations, supervised, started, cost))
 
 
 def choose_sets(

@@ -130,4 +130,4 @@ def translate(job: TranslationJob, output: Path, step: JournaledStep) -> None:
     described = job.model.provenance(loaded)
     described["data"]["path"] = path_in_record(data, output)
     described |= {"split": sets.split, **job.how.record(), "pivot": sets.pivot}
-    step.finish(write_translations(output, described, translations, loaded.task.supervised, cost, started))
+    step.finish(write_translations(output, described, translations, loaded.task.supervised, started, cost))

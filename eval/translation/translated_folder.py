@@ -15,8 +15,9 @@ def write_translations(
     described: dict,
     hypotheses: Mapping[Direction, Sequence[str]],
     supervised: Collection[Direction],
-    cost: dict,
     started: float,
+    cost: dict | None = None,
+    details: Mapping[Direction, dict] | None = None,
 ) -> list[Path]:
     """Write the folder; returns its files.
 
@@ -24,8 +25,9 @@ def write_translations(
         described: what translate.json says of model, data and search.
         hypotheses: lines per direction.
         supervised: directions; all others are zero-shot.
-        cost: from `decoding_cost`.
         started: when this run began, by `time.monotonic`.
+        cost: from `decoding_cost`, where it is counted.
+        details: what else there is to say of a direction.
     """
     files, entries = [output / TRANSLATION], {}
     for direction, lines in hypotheses.items():
@@ -36,14 +38,16 @@ def write_translations(
             "kind": "supervised" if direction in supervised else "zero-shot",
             "lines": len(lines),
             "sha256": checksum(files[-1]),
+            **(details or {}).get(direction, {}),
         }
     record = {
         "format": 1,
         **described,
         "directions": entries,
         "seconds": round(time.monotonic() - started, 1),  # of this run; `decoding` is of killed ones, too
-        "decoding": {"sentences": sum(map(len, hypotheses.values())), **cost},
     }
+    if cost:
+        record["decoding"] = {"sentences": sum(map(len, hypotheses.values())), **cost}
     write_json(output / TRANSLATION, record)
     return files
 

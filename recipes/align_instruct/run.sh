@@ -119,15 +119,12 @@ stage_tune() { train_systems train_system; }
 train_system() { # SYSTEM SEED
   local instructions
   set_training_options "$1"
-  [[ ${#OPTIONS[@]} -gt 0 ]] || return 0 # the model as it is
   mapfile -t instructions < <(objectives "$1")
   tune --output "$OUTPUT/models/$(model_name "$@")" --seed "$2" --model "$MODEL" --instructions "${instructions[@]/#/"$OUTPUT/instructions/"}" \
     --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${OPTIONS[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
-need_data() { # if the systems are more than the model as it is
-  [[ -d $OUTPUT/instructions || -z $(for_each_model objectives) ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
-}
+need_data() { [[ -d $OUTPUT/instructions ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"; }
 
 # Run `llm tune`, a process per device. An update has UPDATE_SENTENCES instructions on any number of devices, also where they hold
 # fewer at a time than the configuration says.

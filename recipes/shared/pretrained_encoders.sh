@@ -78,5 +78,5 @@ compare_trained() {
 add_untrained() { # FOLDER LAYER
   local folder
   folder=$(untrained_folder "$@")
-  [[ $DRY_RUN != yes && ! -d $folder ]] || add_results "$folder" untrained
+  [[ $DRY_RUN != yes && ! -d $folder ]] || add_results untrained retrieve_everywhere "$folder"
 }

@@ -25,7 +25,7 @@ WORDS = {
     "data_prep tokenize": "--input {w}/raw --output {o} --workers 1",
     "data_prep bunsetsu": "--input {w}/tok --output {o} --lang en --workers 1",
     "data_prep phrases": "--input {w}/tok --output {o} --parser conllu --parses {w}/parses --workers 1",
-    "data_prep position-changes": "--input {w}/parsed",
+    "data_prep position-changes": "--input {w}/parsed --workers 1",
     "data_prep subword": "--input {w}/tok --output {o} --merges 30 --workers 1",
     "data_prep phrasebook-tasks": "--input {w}/raw --train-lines 1 --output {o}",
     "data_prep binarize": "--input {w}/sub --text {w}/raw --output {o} --workers 1",

@@ -302,7 +302,7 @@ ODD_LINES = [
 
 @pytest.mark.parametrize("lines_per_block", [1, 2, 100])
 def test_odd_lines_have_the_ids_that_fairseq_gives_them(tmp_path, monkeypatch, lines_per_block):
-    from data_prep.block_binarizer import BlockBinarizer, binarize_file
+    from data_prep.binarize import BlockBinarizer, binarize_file
     from data_prep.formats.dictionary import dictionary_lines, load_dictionary, token_ids, write_dictionary
     from data_prep.formats.sentences import load_sentences
 

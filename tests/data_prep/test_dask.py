@@ -11,6 +11,7 @@ from dask.distributed import LocalCluster
 
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
+from data_prep.formats.structures import BUNSETSU, encode, write_structures
 from tests.our_commands import run_command
 
 STEPS = {
@@ -92,6 +93,26 @@ def same_bytes(step, tmp_path, cluster, monkeypatch):
 @pytest.mark.parametrize("name", STEPS)
 def test_the_same_bytes_as_alone(same_bytes, prepared, aligned, mine, low, name):
     same_bytes(name, *STEPS[name].format(p=prepared, a=aligned, m=mine, l=low).split())
+
+
+@pytest.mark.parametrize("name", ["position-changes", "alignment-error"])
+def test_the_same_numbers_as_alone(aligned, tmp_path, cluster, monkeypatch, capsys, name):
+    monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 40)
+    monkeypatch.setattr("data_prep.parsing.position_changes.LINES_PER_BLOCK", 40)
+    orders = (encode([1], [1, 2, 0] if line % 3 else [0, 1, 2]) for line in range(100))
+    write_structures(tmp_path / "train.ja.bunsetsu", BUNSETSU, orders)
+    links = aligned / "train.de-en.align"
+    (tmp_path / "gold").write_text("0-0 1-2\n" * len(links.read_text().splitlines()))
+    monkeypatch.chdir(tmp_path)
+    words = {
+        "position-changes": ["--input", "."],
+        "alignment-error": ["--gold", "gold", "--alignment", str(links)],
+    }
+    alone = run_command(["data_prep", name, *words[name], "--workers", "1"]), capsys.readouterr().out
+    monkeypatch.setattr("command_line.workers.Workers.map", None)
+    scheduler = cluster.scheduler_address
+    on_cluster = run_command(["data_prep", name, *words[name], "--dask", scheduler]), capsys.readouterr().out
+    assert alone == on_cluster and alone[0] == 0 and "%" in alone[1]
 
 
 def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):

@@ -242,7 +242,19 @@ def lines(*texts: str) -> bytes:
     return "".join(text + "\n" for text in texts).encode()
 
 
-def test_opus100_from_its_archive_and_from_its_files(step, tmp_path, read):
+@pytest.fixture
+def download(step, tmp_path):
+    """Run the step, into the folder `out` unless the words name another; returns what it says."""
+
+    def run(*words, status: int = 0) -> str:
+        found, said = step("download", "--output", tmp_path / "out", *words)
+        assert found == status, said
+        return said
+
+    return run
+
+
+def test_opus100_from_its_archive_and_from_its_files(download, tmp_path, read):
     base, files = "opus-100-corpus/v1.0", {}
     for pair in ("de-en", "en-fr"):
         for word, count in (("train", 3), ("dev", 2), ("test", 1)):
@@ -260,22 +272,20 @@ def test_opus100_from_its_archive_and_from_its_files(step, tmp_path, read):
     for kind in ("archive", "files"):
         out = tmp_path / f"out-{kind}"
         arguments = ["opus100", "--langs", "de,en,fr", "--from-folder", tmp_path / kind, "--output", out]
-        status, error = step("download", *arguments)
-        assert status == 0, error
-        assert "train.de-en: 3 lines, the published corpus has 1000000" in error
+        assert "train.de-en: 3 lines, the published corpus has 1000000" in download(*arguments)
         assert read(out / "train.en-fr.fr") == [f"train en-fr fr {number}" for number in range(3)]
         assert read(out / "valid.de-en.de") == ["dev de-en de 0", "dev de-en de 1"]
         assert read(out / "test.de-fr.fr") == ["zero fr"]
         assert not (out / "valid.de-fr.de").exists() and not (out / "train.de-fr.de").exists()
         report = json.loads((out / "download-report.json").read_text())
         assert report["lines"]["test.de-fr"] == 1
-        assert "skipped" in step("download", *arguments)[1]
+        assert "skipped" in download(*arguments)
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "forced"])
 @pytest.mark.parametrize("kind", ["archive", "file"])
-def test_what_was_replaced_in_the_local_folder_is_read_again(step, tmp_path, read, kind, force):
-    folder, out = tmp_path / "local", tmp_path / "out"
+def test_what_was_replaced_in_the_local_folder_is_read_again(download, tmp_path, read, kind, force):
+    folder = tmp_path / "local"
     folder.mkdir()
     base = "opus-100-corpus/v1.0/supervised/de-en"
 
@@ -293,14 +303,13 @@ def test_what_was_replaced_in_the_local_folder_is_read_again(step, tmp_path, rea
         for name, content in files.items() if kind == "file" else ():
             (folder / name).write_bytes(content)
 
-    command = ["download", "opus100", "--langs", "de,en", "--from-folder", folder, "--output", out]
+    command = ["opus100", "--langs", "de,en", "--from-folder", folder]
     for word in ("first", "other"):  # as long as one another
         put(word)
-        status, error = step(*command, *force)
-        assert status == 0 and "skipped" not in error
-        assert read(out / "train.de-en.de") == [f"{word} de"]
+        assert "skipped" not in download(*command, *force)
+        assert read(tmp_path / "out/train.de-en.de") == [f"{word} de"]
     put("other")  # another file with the same contents
-    assert "complete, skipped" in step(*command)[1]
+    assert "complete, skipped" in download(*command)
 
 
 def test_opus100_over_the_network_is_one_archive(tmp_path):
@@ -321,7 +330,7 @@ def test_opus100_over_the_network_is_one_archive(tmp_path):
     assert asked == [opus100.URL]
 
 
-def test_iwslt17(step, tmp_path, read):
+def test_iwslt17(download, tmp_path, read):
     files = {}
     for pair in ("en-it", "en-nl"):
         for code in pair.split("-"):
@@ -341,9 +350,7 @@ def test_iwslt17(step, tmp_path, read):
             name = f"IWSLT17.TED.tst2017.mltlng.{a}-{b}.{a}.xml"
             content = lines(f'<seg id="1">test {a}-{b} {a}</seg>', '<seg id="2">second</seg>')
             tar_of(folder / f"{a}-{b}.tgz", {f"{a}-{b}/{name}": content})
-    arguments = ["iwslt17", "--langs", "en,it,nl", "--from-folder", folder, "--output", tmp_path / "out"]
-    status, error = step("download", *arguments)
-    assert status == 0, error
+    download("iwslt17", "--langs", "en,it,nl", "--from-folder", folder)
     assert read(tmp_path / "out/train.en-it.it") == ["en-it it one", "it two &amp; <i>"]
     assert read(tmp_path / "out/valid.en-nl.nl") == ["dev2010 nl & co", "tst2010 nl & co"]
     assert read(tmp_path / "out/test.it-nl.it") == ["test it-nl it", "second"]
@@ -351,25 +358,20 @@ def test_iwslt17(step, tmp_path, read):
     assert len(list((tmp_path / "out").glob("train.*"))) == 4
 
 
-def test_europarl_multiway_sets_are_cut_out_of_training(step, tmp_path, read, monkeypatch):
+def test_europarl_multiway_sets_are_cut_out_of_training(download, tmp_path, read, monkeypatch):
     monkeypatch.setattr(europarl, "HELD_OUT_LINES", 5)
     folder = tmp_path / "in"
     folder.mkdir()
     numbers = {"de": range(60), "fr": range(20, 80)}
     for code, numbered in numbers.items():
         english = [f"sentence {number}" for number in numbered] + ["sentence 30", "", "tail"]
-        other = [f"{code} {number}" for number in numbered] + [
-            f"{code} again",
-            f"{code} empty",
-            f"{code} tail",
-        ]
+        other = [f"{code} {name}" for name in (*numbered, "again", "empty", "tail")]
         members = {
             f"europarl-v7.{code}-en.{code}": lines(*other),
             f"europarl-v7.{code}-en.en": lines(*english),
         }
         tar_of(folder / f"{code}-en.tgz", members)
-    arguments = ["europarl", "--langs", "de,en,fr", "--from-folder", folder, "--output", tmp_path / "out"]
-    assert step("download", *arguments)[0] == 0
+    download("europarl", "--langs", "de,en,fr", "--from-folder", folder)
     out = tmp_path / "out"
     once_in_both = [f"sentence {number}" for number in range(20, 60) if number != 30] + ["tail"]
     ordered = sorted(once_in_both, key=lambda line: hashlib.sha256(line.encode()).digest())
@@ -414,7 +416,7 @@ def test_rows_without_one_of_their_lines_are_no_evaluation_set():
         choose_multiway(corpora, 5)
 
 
-def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
+def test_multi30k_under_both_names_of_its_splits(download, tmp_path, read):
     for folder, names in (
         ("published", ("train", "val", "test_2016_flickr")),
         ("ours", ("train", "valid", "test")),
@@ -425,45 +427,34 @@ def test_multi30k_under_both_names_of_its_splits(step, tmp_path, read):
                 (tmp_path / folder / f"{name}.{code}.gz").write_bytes(
                     gzip.compress(lines(f"{name} {code}\r", "b"))
                 )
-        arguments = ["multi30k", "--langs", "de,en,fr", "--from-folder", tmp_path / folder]
-        assert step("download", *arguments, "--output", tmp_path / f"out-{folder}")[0] == 0
-        assert read(tmp_path / f"out-{folder}/test.de-fr.fr") == [f"{names[2]} fr", "b"]
-        assert not (tmp_path / f"out-{folder}/train.de-fr.fr").exists()
+        download("multi30k", "--langs", "de,en,fr", "--from-folder", tmp_path / folder)
+        assert read(tmp_path / "out/test.de-fr.fr") == [f"{names[2]} fr", "b"]
+        assert not (tmp_path / "out/train.de-fr.fr").exists()
 
 
-def test_files_that_are_published_compressed_may_be_plain(step, tmp_path, read):
+def test_files_that_are_published_compressed_may_be_plain(download, tmp_path, read):
     (tmp_path / "plain").mkdir()
     for name in ("train", "val", "test_2016_flickr"):
         for code in ("de", "en"):
             (tmp_path / f"plain/{name}.{code}").write_bytes(lines(f"{name} {code}", "b"))
-    arguments = [
-        "multi30k",
-        "--langs",
-        "de,en",
-        "--from-folder",
-        tmp_path / "plain",
-        "--output",
-        tmp_path / "out",
-    ]
-    assert step("download", *arguments)[0] == 0
+    arguments = ["multi30k", "--langs", "de,en", "--from-folder", tmp_path / "plain"]
+    download(*arguments)
     assert read(tmp_path / "out/valid.de-en.de") == ["val de", "b"]
     (tmp_path / "plain/val.de").write_bytes(lines("changed", "b"))
-    assert step("download", *arguments)[0] == 0
+    download(*arguments)
     assert read(tmp_path / "out/valid.de-en.de") == ["changed", "b"]
 
 
-def test_a_nul_is_handed_on_to_clean(step, tmp_path, read):
+def test_a_nul_is_handed_on_to_clean(step, download, tmp_path, read):
     for name in (f"{split}.{code}" for split in ("train", "valid", "test") for code in ("de", "en")):
         (tmp_path / name).write_bytes(f"a\0 {name}\n".encode())
-    words = ("multi30k", "--langs", "de,en", "--from-folder", tmp_path, "--output", tmp_path / "out")
-    status, error = step("download", *words)
-    assert status == 0, error
+    download("multi30k", "--langs", "de,en", "--from-folder", tmp_path)
     assert step("clean", "--input", tmp_path / "out", "--output", tmp_path / "clean", "--workers", 1)[0] == 0
     found = [read(tmp_path / folder / "train.de-en.de") for folder in ("out", "clean")]
     assert found == [["a\0 train.de"], ["a train.de"]]
 
 
-def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_path, read):
+def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(download, tmp_path, read):
     folder = tmp_path / "l10n"
     (folder / "multiway").mkdir(parents=True)
     table = {
@@ -480,17 +471,12 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_pat
         for code in ("en", "fi"):
             (folder / f"{split}.en-fi.{code}.gz").write_bytes(gzip.compress(lines(f"own {code}")))
     out = tmp_path / "out"
-    command = ["download", "l10n", "--langs", "de,en,fi,fr", "--from-folder", folder, "--output", out]
-    status, error = step(*command)
-    assert status == 0, error
-    assert [read(out / f"train.de-en.{code}") for code in ("de", "en")] == [
-        ["eins\0", "drei"],
-        ["one", "three"],
-    ]
-    assert [read(out / f"train.en-fr.{code}") for code in ("en", "fr")] == [
-        ["two", "three"],
-        ["deux", "trois"],
-    ]
+    command = ["l10n", "--langs", "de,en,fi,fr", "--from-folder", folder]
+    download(*command)
+    assert read(out / "train.de-en.de") == ["eins\0", "drei"]
+    assert read(out / "train.de-en.en") == ["one", "three"]
+    assert read(out / "train.en-fr.en") == ["two", "three"]
+    assert read(out / "train.en-fr.fr") == ["deux", "trois"]
     assert read(out / "train.en-fi.fi") == ["yksi", "neljä"]
     assert read(out / "test.de-fr.fr") == ["test fr"]  # zero-shot, multi-way
     assert read(out / "test.en-fi.en") == ["own en"]
@@ -499,27 +485,58 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(step, tmp_pat
     ]  # fmt: skip
     assert not list(out.glob("*.fi-fr.*")) and not list(out.glob("train.de-fr.*"))
     further = tmp_path / "further"
-    status, error = step(*command[:-1], further, "--further-pairs", "fr-de,fi-de")
-    assert status == 0, error
+    download(*command, "--output", further, "--further-pairs", "fr-de,fi-de")
     assert [read(further / f"train.de-fr.{code}") for code in ("de", "fr")] == [["drei"], ["trois"]]
     assert read(further / "train.de-fi.fi") == ["yksi"]
     assert read(further / "train.de-en.de") == ["eins\0", "drei"]
-    status, error = step(*command, "--train-pairs", 1)  # evaluation sets are whole
-    assert status == 0, error
+    download(*command, "--train-pairs", 1)  # evaluation sets are whole
     assert [read(out / name) for name in ("train.de-en.de", "train.en-fr.en", "test.en-fi.en")] == [
         ["eins\0"], ["two"], ["own en"],
     ]  # fmt: skip
 
 
+def test_the_tatoeba_challenge_has_three_letters_and_sides_in_their_order(step, tmp_path, read):
+    """`sh` is `hbs` there, after `eng`; Flores has Croatian for it."""
+    folder = tmp_path / "challenge"
+    for pair, (source, target) in {"eng-hbs": ("one", "jedan"), "deu-fra": ("eins", "un")}.items():
+        (folder / pair).mkdir(parents=True)
+        (folder / pair / "train.src.gz").write_bytes(gzip.compress(lines(source)))
+        (folder / pair / "train.trg.gz").write_bytes(gzip.compress(lines(target)))
+    for code in ("eng_Latn", "hrv_Latn", "deu_Latn", "fra_Latn"):
+        (folder / f"{code}.dev").write_bytes(lines(f"dev {code}"))
+    with tarfile.open(folder / "deu-eng.tar", "w") as archive:
+        for side, text in (("src", "zwei"), ("trg", "two")):
+            (folder / "member").write_bytes(gzip.compress(lines(text)))
+            archive.add(folder / "member", f"data/release/v2021-08-07/deu-eng/train.{side}.gz")
+    (folder / "eng-fra").mkdir()
+    for side, text in (("src", "three"), ("trg", "trois")):
+        (folder / f"eng-fra/train.{side}").write_bytes(lines(text))
+    out = tmp_path / "out"
+    options = ("--langs", "de,en,fr,sh", "--further-pairs", "de-fr", "--from-folder", folder)
+    status, error = step("download", "challenge", *options, "--output", out)
+    assert status == 0, error
+    text = {path.name: read(path) for path in out.glob("*.*-*.*")}
+    assert text == {
+        "train.de-en.de": ["zwei"], "train.de-en.en": ["two"],
+        "train.en-fr.en": ["three"], "train.en-fr.fr": ["trois"],
+        "train.en-sh.en": ["one"], "train.en-sh.sh": ["jedan"],
+        "train.de-fr.de": ["eins"], "train.de-fr.fr": ["un"],
+        "valid.de-en.de": ["dev deu_Latn"], "valid.de-en.en": ["dev eng_Latn"],
+        "valid.en-fr.en": ["dev eng_Latn"], "valid.en-fr.fr": ["dev fra_Latn"],
+        "valid.en-sh.en": ["dev eng_Latn"], "valid.en-sh.sh": ["dev hrv_Latn"],
+        "valid.de-fr.de": ["dev deu_Latn"], "valid.de-fr.fr": ["dev fra_Latn"],
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("with_test", [True, False])
-def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(step, tmp_path, read, with_test):
+def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(download, tmp_path, read, with_test):
     (tmp_path / "enja").mkdir()
     sizes = {"train": 1200, "valid": 3, **({"test": 2} if with_test else {})}
     for name, size in sizes.items():
         for code, words in (("en", "it {0} ."), ("ja", "それ {0} 。")):
             text = "".join(words.format(f"{name}{number}") + "\n" for number in range(size))
             (tmp_path / f"enja/{name}.{code}.gz").write_bytes(gzip.compress(text.encode()))
-    assert step("download", "enja", "--from-folder", tmp_path / "enja", "--output", tmp_path / "out")[0] == 0
+    download("enja", "--from-folder", tmp_path / "enja")
     found = {name: read(tmp_path / f"out/{name}.en-ja.ja") for name in ("train", "valid", "test")}
     assert {name: len(lines) for name, lines in found.items()} == (
         {"train": 1200, "valid": 3, "test": 2} if with_test else {"train": 200, "valid": 3, "test": 1000}
@@ -551,31 +568,21 @@ def mtdata_index(monkeypatch):
     monkeypatch.setitem(sys.modules, "mtdata.index", index)
 
 
-def test_mtdata_ids(step, tmp_path, read, mtdata_index):
+def test_mtdata_ids(download, tmp_path, read, mtdata_index):
     folder = tmp_path / "in"
     folder.mkdir()
     tar_of(
         folder / "plain.tgz", {"t/a.de": lines("eins", "", "drei"), "t/a.en": lines("one", "two", "three")}
     )
     (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("four\tvier", "five\tfünf")))
-    command = [
-        "download",
-        "mtdata",
-        "--langs",
-        "de,en",
-        "--from-folder",
-        folder,
-        "--output",
-        tmp_path / "out",
-    ]
+    command = ["mtdata", "--langs", "de,en", "--from-folder", folder]
     ids = ["--train", "Statmt-plain-1-deu-eng", "Statmt-table-1-eng-deu", "--test", "Statmt-table-1-eng-deu"]
-    status, error = step(*command, *ids)
-    assert status == 0, error
+    download(*command, *ids)
     assert read(tmp_path / "out/train.de-en.de") == ["eins", "drei", "vier", "fünf"]
     assert read(tmp_path / "out/train.de-en.en") == ["one", "three", "four", "five"]
     assert read(tmp_path / "out/test.de-en.de") == ["vier", "fünf"]
     ids[1] += "@1"  # the caps of Table 2.1 are of one corpus each
-    assert step(*command, *ids)[0] == 0
+    download(*command, *ids)
     assert read(tmp_path / "out/train.de-en.en") == ["one", "four", "five"]
     for identifier, message in (
         ("Statmt-plain-1-deu-eng@0", "found '0' after @, expected a number of pairs above 0"),
@@ -583,13 +590,11 @@ def test_mtdata_ids(step, tmp_path, read, mtdata_index):
         ("nonsense", "Dataset ID expected"),
         ("Statmt-mono-1-deu", "is not a bitext"),
     ):
-        status, error = step(*command, "--train", identifier, "--force")
-        assert (
-            status == 2 and f"mtdata id {identifier}" in error and message in error and error.count("\n") == 1
-        )
+        error = download(*command, "--train", identifier, "--force", status=2)
+        assert f"mtdata id {identifier}" in error and message in error and error.count("\n") == 1
     (folder / "plain.tgz").write_bytes(b"damaged")
-    status, error = step(*command, "--train", "Statmt-plain-1-deu-eng", "--force")
-    assert status == 2 and "plain.tgz: not a complete tar or zip archive" in error
+    error = download(*command, "--train", "Statmt-plain-1-deu-eng", "--force", status=2)
+    assert "plain.tgz: not a complete tar or zip archive" in error
 
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
@@ -598,7 +603,7 @@ TMX = """<?xml version="1.0" encoding="UTF-8"?>
 </tu></body></tmx>"""
 
 
-def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
+def test_lines_of_mtdata_end_where_ours_end(download, tmp_path, read, mtdata_index):
     folder = tmp_path / "in"
     folder.mkdir()
     sides = {"de": ["eins\r1", "zwei", "drei"], "en": ["one", "two", "three\r3"]}
@@ -606,13 +611,11 @@ def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
         (folder / f"b.{code}.gz").write_bytes(gzip.compress(lines(*texts)))
     (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("fo\rur\tvier")))
     (folder / "memory.tmx.gz").write_bytes(gzip.compress(TMX.encode()))
-    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder]
-    command += ["--output", tmp_path / "out"]
     ids = ("Statmt-two-1-deu-eng", "Statmt-table-1-eng-deu", "Statmt-memory-1-deu-eng")
-    status, error = step(*command, "--train", *ids, "--centric", "de")
-    assert status == 2 and "--centric de: mtdata has the pairs of its ids; leave the option out" in error
-    status, error = step(*command, "--train", *ids)
-    assert status == 0, error
+    command = ["mtdata", "--langs", "de,en", "--from-folder", folder, "--train", *ids]
+    error = download(*command, "--centric", "de", status=2)
+    assert "--centric de: mtdata has the pairs of its ids; leave the option out" in error
+    download(*command)
     assert read(tmp_path / "out/train.de-en.de") == ["eins 1", "zwei", "drei", "vier", "fünf"]
     assert read(tmp_path / "out/train.de-en.en") == ["one", "two", "three 3", "fo ur", "five"]
 
@@ -626,19 +629,17 @@ def test_lines_of_mtdata_end_where_ours_end(step, tmp_path, read, mtdata_index):
         ("Statmt-two-1-deu-eng", {"b.de.gz": b"eins\n", "b.en.gz": b"one\nfive\n"}, "b.de.gz: ends after 1"),
     ],
 )
-def test_what_mtdata_reads_must_be_utf8(step, tmp_path, mtdata_index, identifier, files, line):
+def test_what_mtdata_reads_must_be_utf8(download, tmp_path, mtdata_index, identifier, files, line):
     folder = tmp_path / "in"
     folder.mkdir()
     for name, content in files.items():
         (folder / name).write_bytes(gzip.compress(content))
-    command = ["download", "mtdata", "--langs", "de,en", "--from-folder", folder]
-    command += ["--output", tmp_path / "out"]
-    status, error = step(*command, "--train", identifier)
-    assert (status, error.count("\n")) == (2, 1), error
-    assert f"{folder}/{line}" in error
+    words = ["mtdata", "--langs", "de,en", "--from-folder", folder, "--train", identifier]
+    error = download(*words, status=2)
+    assert error.count("\n") == 1 and f"{folder}/{line}" in error
 
 
-def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, monkeypatch):
+def test_files_of_one_name_are_told_apart(download, tmp_path, read, mtdata_index, monkeypatch):
     """Two versions of a file, and two folders of an archive; in a local folder the id tells them apart."""
     table = {"http://host/table.tsv.gz": "four\tvier", "http://host/v2/table.tsv.gz": "six\tsechs"}
     archive = {f"{place}/a.{code}": lines(f"{place} {code}") for place in "tu" for code in ("de", "en")}
@@ -653,16 +654,13 @@ def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, mo
         return tar_of(path, archive)
 
     ids = [
-        "Statmt-table-1-eng-deu",
-        "Statmt-table-2-eng-deu",
-        "Statmt-plain-1-deu-eng",
-        "Statmt-plain-2-deu-eng",
+        f"Statmt-{name}"
+        for name in ("table-1-eng-deu", "table-2-eng-deu", "plain-1-deu-eng", "plain-2-deu-eng")
     ]
-    command = ["download", "mtdata", "--langs", "de,en", "--train", *ids, "--output", tmp_path / "out"]
+    command = ["mtdata", "--langs", "de,en", "--train", *ids]
     monkeypatch.setattr(fetching, "fetch", fetched)
     monkeypatch.setattr(Source.__init__, "__defaults__", (fetched,))
-    status, error = step(*command)
-    assert status == 0, error
+    download(*command)
     assert read(tmp_path / "out/train.de-en.de") == ["vier", "sechs", "t de", "u de"]
     assert len(set(asked)) == 4
 
@@ -670,13 +668,12 @@ def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, mo
     folder.mkdir()
     (folder / "table.tsv.gz").write_bytes(gzip.compress(lines(table["http://host/table.tsv.gz"])))
     tar_of(folder / "plain.tgz", archive)
-    local = [*command[:-1], tmp_path / "local", "--from-folder", folder]
-    status, error = step(*local)
-    assert status == 2 and "table.tsv.gz: would stand for http://host/table.tsv.gz and for" in error
+    local = [*command, "--output", tmp_path / "local", "--from-folder", folder]
+    error = download(*local, status=2)
+    assert "table.tsv.gz: would stand for http://host/table.tsv.gz and for" in error
     name = error.rstrip().rpartition(" ")[2]
     (folder / name).write_bytes(gzip.compress(lines(table["http://host/v2/table.tsv.gz"])))
-    status, error = step(*local)
-    assert status == 0, error
+    download(*local)
     assert read(tmp_path / "local/train.de-en.de") == ["vier", "sechs", "t de", "u de"]
 
 
@@ -684,13 +681,11 @@ def test_files_of_one_name_are_told_apart(step, tmp_path, read, mtdata_index, mo
     ("langs", "pair"),
     [("deu,eng", "deu-eng"), ("deu_Latn,eng_Latn", "deu_Latn-eng_Latn"), ("de,en_XX", "de-en_XX")],
 )
-def test_mtdata_ids_under_our_own_codes(step, tmp_path, read, mtdata_index, langs, pair):
+def test_mtdata_ids_under_our_own_codes(download, tmp_path, read, mtdata_index, langs, pair):
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "table.tsv.gz").write_bytes(gzip.compress(lines("four\tvier", "five\tfünf")))
-    command = ["download", "mtdata", "--langs", langs, "--from-folder", folder, "--output", tmp_path / "out"]
-    status, error = step(*command, "--train", "Statmt-table-1-eng-deu")
-    assert status == 0, error
+    download("mtdata", "--langs", langs, "--from-folder", folder, "--train", "Statmt-table-1-eng-deu")
     assert read(tmp_path / f"out/train.{pair}.{pair.split('-')[0]}") == ["vier", "fünf"]
 
 
@@ -722,20 +717,21 @@ def test_two_languages_of_ours_are_never_one_of_mtdata():
         ("l10n --langs de,en --further-pairs de-fr", "--further-pairs de-fr: expected two of --langs de,en"),
         ("l10n --langs de,en --further-pairs de-en", "--further-pairs de-en: is trained on already"),
         ("l10n --langs de,en,fr --further-pairs de-fr,fr-de", "--further-pairs fr-de: is trained on already"),
+        (
+            "flores200 --langs en,qqq --from-folder .",
+            "--langs: 'qqq' is no language that Flores-200 can have",
+        ),
         ("mtdata", "--langs is needed"),
         ("mtdata --langs de,en", "no --train ids"),
     ],
 )
-def test_bad_requests(step, tmp_path, monkeypatch, arguments, message):
+def test_bad_requests(download, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    status, error = step("download", *arguments.split(), "--output", tmp_path / "out")
-    assert status == 2 and message in error and error.count("\n") == 1, error
+    error = download(*arguments.split(), status=2)
+    assert message in error and error.count("\n") == 1, error
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [(f"\n{'0' * 64}  f\n\nx  g\n".encode(), 4), (b"\xff\n", 1)],
-)
+@pytest.mark.parametrize(("content", "line"), [(f"\n{'0' * 64}  f\n\nx  g\n".encode(), 4), (b"\xff\n", 1)])
 def test_a_broken_list_of_checksums_is_named_with_its_line(tmp_path, content, line):
     (tmp_path / SUMS).write_bytes(content)
     with pytest.raises(InputError, match=f"{SUMS}:{line}: ") as caught:
@@ -775,36 +771,19 @@ def test_a_name_of_flores_is_taken_as_it_is(code):
     assert flores200.flores_code(code) == code
 
 
-def test_flores_has_sets_for_evaluation_of_every_language_with_english(step, tmp_path, read):
+def test_flores_has_sets_for_evaluation_of_every_language_with_english(download, tmp_path, read):
     for split in ("dev", "devtest"):
         (tmp_path / "flores200_dataset" / split).mkdir(parents=True)
         for code in ("afr_Latn", "eng_Latn", "uzn_Latn"):
             (tmp_path / f"flores200_dataset/{split}/{code}.{split}").write_bytes(lines(f"{split} {code}"))
     for folder in ("flores200_dataset", "."):  # itself, or where it was unpacked
         out = tmp_path / "out" / folder
-        status, error = step(
-            "download",
-            "flores200",
-            "--langs",
-            "af,en,uz",
-            "--from-folder",
-            tmp_path / folder,
-            "--output",
-            out,
-        )
-        assert status == 0, error
+        download("flores200", "--langs", "af,en,uz", "--from-folder", tmp_path / folder, "--output", out)
         assert read(out / "valid.af-en.af") == ["dev afr_Latn"]
         assert read(out / "test.en-uz.uz") == ["devtest uzn_Latn"]
         assert sorted(path.name for path in out.glob("t*")) == [
             "test.af-en.af", "test.af-en.en", "test.en-uz.en", "test.en-uz.uz"
         ]  # fmt: skip
-
-
-def test_a_language_that_flores_cannot_have_is_refused(step, tmp_path):
-    status, error = step(
-        "download", "flores200", "--langs", "en,qqq", "--from-folder", tmp_path, "--output", tmp_path / "out"
-    )
-    assert status == 2 and "--langs: 'qqq' is no language that Flores-200 can have" in error
 
 
 def test_opus100_has_test_sets_without_english_between_six_languages_only():

@@ -168,10 +168,4 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(name, corpus
         if "{data}" in CASES[name]:
             shutil.copytree(corpus / "data", data)
 
-    sweep(
-        functools.partial(step, command),
-        [work],
-        reset,
-        lambda: read_output(name, out, data),
-        InputError,
-    )
+    sweep(functools.partial(step, command), [work], reset, lambda: read_output(name, out, data), InputError)

@@ -52,10 +52,7 @@ def run(folders, *options):
 
 def test_frequent_translations_of_the_training_lines_in_both_directions(folders):
     """Counted by hand: das-the 3, haus-house 2 (once alone, once behind a phrase), all others once."""
-    assert run(folders) == {
-        "de-en.txt": ["das the", "haus house"],
-        "en-de.txt": ["house haus", "the das"],
-    }
+    assert run(folders) == {"de-en.txt": ["das the", "haus house"], "en-de.txt": ["house haus", "the das"]}
     found = run(folders, "--min-count", "1", "--force")
     assert found["de-en.txt"] == [
         "brennt burns", "das the", "ende end", "haus house", "haus home", "ist is", "klein small",

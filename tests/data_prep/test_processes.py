@@ -29,7 +29,7 @@ def jumanpp(folder, prepared):
 
 def binarize(folder, prepared):
     options = ("--text", prepared / "raw", "--workers", 2)
-    changes = {"data_prep.block_binarizer.BlockBinarizer.__call__": stall}
+    changes = {"data_prep.binarize.BlockBinarizer.__call__": stall}
     return ("binarize", "--input", prepared / "sub", *options), changes
 
 
@@ -89,10 +89,7 @@ COMMANDS = {
     "binarize": (binarize, WORKER),
     "align": (align, ALIGNER),
     "finish alignment": (finish_alignment, WORKER),
-    "fast_align program": (
-        fast_align_program,
-        "fast_align: was killed (signal 9; out of memory?)",
-    ),
+    "fast_align program": (fast_align_program, "fast_align: was killed (signal 9; out of memory?)"),
     "eflomal": (eflomal, "eflomal: was killed (signal 9; out of memory?)"),
     "phrases": (phrases, WORKER),
     "enju": (enju(2), "-xml: was killed (signal 9; out of memory?) with 0 lines of output"),

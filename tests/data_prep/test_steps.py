@@ -223,10 +223,7 @@ def test_a_step_that_runs_in_another_process_is_not_begun(step, tmp_path, write_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ["--vocabulary-size", "99"],
-            "--vocabulary-size: needs --type sentencepiece, but --type is bpe",
-        ),
+        (["--vocabulary-size", "99"], "--vocabulary-size: needs --type sentencepiece, but --type is bpe"),
         (["--type", "none", "--merges", "9"], "--merges: needs --type bpe, but --type is none"),
         (
             ["--dictionary-from", "x", "--merges", "9"],

@@ -173,11 +173,7 @@ def preparation(kind, path):
     [
         ("none", (0.1, 0, -1), "--subword-dropout: subwords of data are of type none, expected BPE"),
         ("transformers", (0.1, 0, -1), "--subword-dropout: subwords of data are of type transformers, exp"),
-        (
-            "none",
-            (0, 0.1, -1),
-            "--subword-alpha: subwords of data are of type none, expected a unigram m",
-        ),
+        ("none", (0, 0.1, -1), "--subword-alpha: subwords of data are of type none, expected a unigram m"),
     ],
 )
 def test_subwords_of_another_kind(kind, options, message):

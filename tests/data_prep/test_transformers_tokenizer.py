@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 
 import pytest
 
@@ -213,7 +214,9 @@ def test_new_text_for_an_existing_vocabulary(step, tmp_path, write_corpus):
             "is tokenized by unicode, but tokenizers of transformers",
         ),
         (["--tokenizer", "CODE"], "field 'auto_map' asks for code or another model, which is never loaded"),
-        (["--tokenizer", "BROKEN"], "not a model of transformers"),
+        (["--tokenizer", "BROKEN"], "broken: not a model of transformers"),
+        (["--tokenizer", "CUT"], "cut/tokenizer.json:1: not JSON: Expecting ',' delimiter"),
+        (["--tokenizer", "EMPTY"], "empty/spm.model: not a model of sentencepiece; damaged, copy it again"),
         (
             ["--tokenizer", "ALONE"],
             "nothing says which tokenizer this is; expected tokenizer_config.json with",
@@ -232,6 +235,12 @@ def test_bad_input(step, tmp_path, prepared, options, message):
     places["ALONE"] = KINDS["gpt2"](tmp_path / "alone")
     (places["ALONE"] / "tokenizer_config.json").unlink()
     (places["BROKEN"] / "tokenizer.json").write_text('{"version": "1.0", "model": {"type": "Unigram"}}')
+    places["CUT"] = shutil.copytree(places["BROKEN"], tmp_path / "cut")
+    (places["CUT"] / "tokenizer.json").write_text('{"version": "1.0"')
+    places["EMPTY"] = tmp_path / "empty"
+    places["EMPTY"].mkdir()
+    (places["EMPTY"] / "tokenizer_config.json").write_text('{"tokenizer_class": "DebertaV2Tokenizer"}')
+    (places["EMPTY"] / "spm.model").touch()
     words = ["--input", prepared / "raw", "--output", tmp_path / "out", "--workers", 1]
     status, error = step("subword", *words, *(places.get(word, word) for word in options))
     for name, path in places.items():

@@ -95,10 +95,7 @@ def test_any_line_comes_back(line):
 
 @pytest.mark.parametrize(
     ("name", "module", "scripts"),
-    [
-        ("jieba", "jieba", ["\\p{Han}", "[a-zA-Z0-9]"]),
-        ("mecab", "MeCab", [SCRIPTS["Kana"], "\\p{Han}"]),
-    ],
+    [("jieba", "jieba", ["\\p{Han}", "[a-zA-Z0-9]"]), ("mecab", "MeCab", [SCRIPTS["Kana"], "\\p{Han}"])],
 )
 def test_chinese_and_japanese_come_back_with_all_their_spaces(name, module, scripts):
     pytest.importorskip(module)

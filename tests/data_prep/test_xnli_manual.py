@@ -63,11 +63,7 @@ def test_the_draw_is_that_of_the_seed(cut, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        (
-            "language\tgold_label",
-            "label\tlanguage",
-            "test.tsv:1: other columns than language, gold_label",
-        ),
+        ("language\tgold_label", "label\tlanguage", "test.tsv:1: other columns than language, gold_label"),
         (
             "de\tcontradiction\tde 20",
             "de\tneutral\tde 20",

@@ -49,8 +49,11 @@ def test_the_raw_format_of_laser(command, made, tmp_path):
     (tmp_path / "de.emb").write_bytes(made["de"].tobytes())
     words = [f"{tmp_path}/test.de={tmp_path}/de.emb", "--encoder-name", "LASER2"]
     words += ["--output", tmp_path / "raw"]
-    assert command("import", *words).status == 0
+    done = command("import", *words)
+    assert done.status == 0 and "6 numbers for each of 9 lines, but LASER's vectors have 1024" in done.err
     np.testing.assert_array_equal(VectorsFile.open(tmp_path / "raw/test.de.npy").read(), made["de"])
+    (tmp_path / "de.emb").write_bytes(np.ones((9, 1024), dtype=np.float32).tobytes())
+    assert "warning" not in command("import", *words, "--force").err
     (tmp_path / "de.emb").write_bytes(made["de"].tobytes()[:-4])
     done = command("import", *words, "--force")
     assert done.status == 2

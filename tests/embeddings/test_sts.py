@@ -39,13 +39,16 @@ def test_correlations_are_those_of_scipy_over_cosines(command, one_space, files,
     found = sts(command, one_space, tmp_path / "out", *files, "--crossed")
     assert set(found["spearman"]) == {"de", "en", "de-en", "en-de"}
     (run,) = json.loads((tmp_path / "out/sts.json").read_text())["runs"]
-    assert run["texts"] == {"de": checksum(files[0]), "en": checksum(files[1])}
+    de, en = map(checksum, files)
+    assert run["texts"] == {"de": de, "en": en, "de-en": f"{de} {en}", "en-de": f"{en} {de}"}
     encoder = encoder_of(one_space)
     first, second = encoder.encode(sentences(5, 1), "de"), encoder.encode(sentences(5, 6), "en")
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(first, second, strict=True)]
     ratings = [0.5, 4, 2, 3.2, 1]
     assert found["spearman"]["de-en"] == pytest.approx(100 * spearmanr(cosines, ratings).statistic)
     assert found["pearson"]["de-en"] == pytest.approx(100 * pearsonr(cosines, ratings).statistic, abs=1e-4)
+    stored = np.load(tmp_path / "out/sts.npz")["cosine-and-rating/de-en"]
+    assert stored == pytest.approx(np.stack([cosines, ratings], axis=1), abs=1e-6)
 
 
 @pytest.mark.parametrize("ending", ["tsv", "txt"])

@@ -119,5 +119,8 @@ def test_refused(tmp_path):
         probe("states", output=tmp_path / "out")
     with pytest.raises(InputError, match="--depth"):
         probe("similarity", tmp_path, "--depth", 3, output=tmp_path / "out")
+    write_nllb(tmp_path / "nllb")
+    with pytest.raises(InputError, match="data='DATA': only a checkpoint is read with a binarized folder"):
+        load_model(tmp_path / "nllb", data="DATA")
     with pytest.raises(InputError, match=r"nothing\.json"):
         read_rows(tmp_path / "nothing.json")

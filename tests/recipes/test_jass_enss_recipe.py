@@ -39,7 +39,7 @@ def after(words: list[str], option: str) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--config: expected one of aspec-ja-en-large,aspec-ja-en,aspec-ja-zh,enja,"),
+        ([], "--config: expected one of aspec-ja-en-large,aspec-ja-en,aspec-ja-zh-large,aspec-ja-zh,enja,"),
         (["--config", "news-en-ko", "--systems", "jass"], "--systems: found 'jass', expected one of: mass"),
         (["--config", "enja", "--sizes", "5"], "--sizes: found '5', expected one of: 3000 10000"),
         (

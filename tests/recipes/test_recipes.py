@@ -917,15 +917,6 @@ def test_how_a_job_ended_is_noted_before_its_number_can_be_anothers():
     assert "error: 1 trainings failed" in result.stdout and result.returncode == 2
 
 
-@pytest.mark.parametrize("status", [65, 71, 127])
-def test_a_file_system_without_locks_trains(models, status):
-    """Only status 1 of flock says that somebody else has the lock."""
-    write_program(models.parents[1] / "bin/flock", f"#!/bin/sh\nexit {status}\n")
-    result = run_training(models, "--systems", "1")
-    assert result.returncode == 0, result.stderr
-    assert "system1-seed1: cannot be locked here; have it trained once at a time" in result.stderr
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_stopping_the_recipe_stops_the_training(models, jobs):
     (models / "wait").touch()

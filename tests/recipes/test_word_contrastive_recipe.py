@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from langcodes import Language
 
 from tests.our_commands import parse_command
 from tests.recipes.commands import (
@@ -101,6 +102,16 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert tuned.finetune_from_model == "out/mbart/start.pt"
     assert scratch.finetune_from_model is None
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
+
+
+@pytest.mark.parametrize("config", [config for config in PAPER if config.startswith("626")])
+def test_text_that_is_not_given_is_downloaded_for_every_pair(config):
+    """Ids of mtdata end with the languages; the text of --data-root comes first."""
+    download, *_ = dry_run("word_contrastive", "--config", config, "--stages", "prepare")
+    job = parse_command(download)
+    languages = {Language.get(code).to_alpha3() for code in job.langs}
+    for ids in (job.train, job.valid, job.test):
+        assert {code for identifier in ids for code in identifier.split("-")[-2:]} == languages
 
 
 @pytest.mark.parametrize("config", ["multi30k", "l10n", "l10n-8", "phrasebook"])

@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from command_line.workers import Workers
 from data_prep.alignment.aligners import ALIGNERS
 from data_prep.alignment.bitext_alignment import is_usable
-from data_prep.alignment.error_rate import judge
+from data_prep.alignment.error_rate import Agreement, judge
 from data_prep.alignment.external_aligners import joint_line
 from data_prep.alignment.links import format_line, parse_line
 from data_prep.alignment.subword_alignment import write_subword_spans
@@ -83,6 +83,10 @@ def align(step, corpus, *options):
     return step("align", "--input", corpus, "--output", corpus.parent / "align", "--workers", 1, *options)
 
 
+def agreement_with_gold(folder) -> Agreement:
+    return judge(folder / "gold", folder / "align/test.de-en.align", Workers(1))
+
+
 def rows(corpus) -> dict:
     found = json.loads((corpus.parent / "align/alignments.json").read_text())["rows"]
     return {(row["split"], row["pair"]): row for row in found}
@@ -93,7 +97,7 @@ def test_every_aligner_finds_the_dictionary(step, corpus, program, aligner):
     program()
     status, error = align(step, corpus, "--aligner", aligner)
     assert status == 0, error
-    agreement = judge(corpus.parent / "gold", corpus.parent / "align/test.de-en.align")
+    agreement = agreement_with_gold(corpus.parent)
     if aligner == "word2word":  # phrases count as all links between their words
         assert agreement.recall > 0.95
     else:
@@ -174,7 +178,7 @@ def test_done_is_skipped_and_other_options_are_not(step, corpus):
 def test_a_sample_and_text_of_other_domains_train(step, corpus, write_corpus, tmp_path):
     status, error = align(step, corpus, "--train-sample", 20)
     assert status == 0, error
-    poor = judge(tmp_path / "gold", tmp_path / "align/test.de-en.align").error_rate
+    poor = agreement_with_gold(tmp_path).error_rate
     for language in ("de", "en"):  # in-domain text alone teaches nothing
         (corpus / f"train.de-en.{language}").rename(tmp_path / f"train.de-en.{language}")
     others = write_corpus(tmp_path / "others", {})
@@ -182,7 +186,7 @@ def test_a_sample_and_text_of_other_domains_train(step, corpus, write_corpus, tm
         (tmp_path / f"train.de-en.{language}").rename(others / f"train.de-en.{language}")
     status, error = align(step, corpus, "--out-of-domain", others)
     assert status == 0 and "learns from what it aligns" not in error
-    assert judge(tmp_path / "gold", tmp_path / "align/test.de-en.align").error_rate < min(0.05, poor)
+    assert agreement_with_gold(tmp_path).error_rate < min(0.05, poor)
     assert list(rows(corpus)) == [("test", "de-en")]
     assert "learns from what it aligns" in align(step, corpus)[1]
 

@@ -72,10 +72,7 @@ def test_beside_words_units_are_words(tmp_path):
 
 @pytest.mark.parametrize(
     ("lengths", "message"),
-    [
-        ([4, 3], "1 lines, but the data has 2"),
-        ([5], r"a:1: does not describe a sentence of 5 subwords"),
-    ],
+    [([4, 3], "1 lines, but the data has 2"), ([5], r"a:1: does not describe a sentence of 5 subwords")],
 )
 def test_another_text_is_noticed(tmp_path, lengths, message):
     write_structures(tmp_path / "a", BUNSETSU, [encode([1], [1, 0], [0, 1, 4])])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line.errors import InputError
 from data_prep.importing.formats import find_sources
 from data_prep.importing.names import languages_in_name, side_in_name, split_in_name
 
@@ -57,6 +58,14 @@ def test_files_of_a_folder_become_tables(tmp_path, capsys):
         ("test", ("deu_Latn", "eng_Latn")), ("valid", ("eng_Latn", "fra_Latn")),
     ]  # fmt: skip
     assert capsys.readouterr().err == f"{folder}/README.md: its name says no language; skipped\n"
+
+
+def test_one_side_of_a_pair_alone(tmp_path):
+    write(tmp_path, "train.de-en.de", "newstest2014-deen-src.de.sgm")
+    with pytest.raises(InputError, match=r"train.de-en.de: its other side, train.de-en.en, is not there"):
+        find_sources([tmp_path], None, (), {})
+    (source,) = find_sources([tmp_path / "train.de-en.de"], None, ("de",), {})
+    assert source.table.languages == ("de",)
 
 
 @pytest.mark.parametrize("names", [("a.txt", "b.txt"), ("en.de", "de.en"), ("input", "output.tok")])

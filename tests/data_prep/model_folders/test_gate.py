@@ -57,12 +57,7 @@ def refused(check, folder: Path) -> str:
 
 
 def test_a_library_sees_what_was_checked_and_nothing_else(bert):
-    for name in (
-        "README.md",
-        "training_args.bin",
-        "pytorch_model.bin",
-        "config.4.0.0.json",
-    ):
+    for name in ("README.md", "training_args.bin", "pytorch_model.bin", "config.4.0.0.json"):
         (bert / name).write_text("{}")
     (bert / "chat_template.jinja").write_text("{{ 1 }}")
     generation = {"eos_token_id": [1, 2], "num_beams": 4, "temperature": 0.5, "_from_model_config": True}
@@ -258,10 +253,7 @@ def test_weights_of_a_module(whole):
         ({"model_type": None}, "field 'model_type' is None; expected a text model"),
         ({"model_type": ["bert"]}, "field 'model_type' is ['bert']; expected a text model"),
         ({"text_config": {"model_type": "bert"}}, "field 'text_config' is a model in a model"),
-        (
-            {"attn_implementation": "somebody/kernel"},
-            "field 'attn_implementation' is 'somebody/kernel'",
-        ),
+        ({"attn_implementation": "somebody/kernel"}, "field 'attn_implementation' is 'somebody/kernel'"),
         (
             {"_attn_implementation": "flash_attention_2"},
             "field '_attn_implementation' is 'flash_attention_2'",
@@ -287,10 +279,7 @@ def test_labels_are_nobodys_paths(bert):
     [
         ({"auto_map": {"AutoTokenizer": ["own.Own", None]}}, "field 'auto_map' asks for code"),
         ({"fast_tokenizer_files": ["tokenizer.4.0.0.json"]}, "field 'fast_tokenizer_files' asks for code"),
-        (
-            {"tokenizer_class": "TransfoXLTokenizer"},
-            "field 'tokenizer_class' is 'TransfoXLTokenizer'",
-        ),
+        ({"tokenizer_class": "TransfoXLTokenizer"}, "field 'tokenizer_class' is 'TransfoXLTokenizer'"),
         ({"tokenizer_class": 7}, "field 'tokenizer_class' is 7, expected a string"),
         ({"vocab_file": "/etc/passwd"}, "field 'vocab_file' is '/etc/passwd'; expected no file there"),
         ({"tokenizer_file": "other.json"}, "field 'tokenizer_file' is 'other.json'; expected no file there"),

@@ -59,10 +59,7 @@ class OutOfMemoryError(RuntimeError):
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (
-            OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
-            "error: out of memory (CUDA",
-        ),
+        (OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "error: out of memory (CUDA"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "error: out of memory (Def"),
         (OSError(5, "Input/output error"), "error: --parser stanza: the disk cannot be read or written"),
     ],
@@ -240,16 +237,8 @@ def test_bunsetsu_by_knp(step, tmp_path, write_corpus, monkeypatch):
         (TimeoutError("Operation timed out after 10 seconds."), 1, None),
         (RuntimeError("KNP exited unexpectedly before EOS."), 1, None),
         (RuntimeError("KNP exited unexpectedly before EOS."), 20, "train.en-ja.ja:1: --parser knp fails on"),
-        (
-            BrokenPipeError(32, "Broken pipe"),
-            1,
-            "--parser knp: Broken pipe; run the command again",
-        ),
-        (
-            RuntimeError("KNP is not available."),
-            1,
-            "--parser knp: KNP is not available; run",
-        ),
+        (BrokenPipeError(32, "Broken pipe"), 1, "--parser knp: Broken pipe; run the command again"),
+        (RuntimeError("KNP is not available."), 1, "--parser knp: KNP is not available; run"),
     ],
 )
 def test_knp_fails_on_a_sentence_or_at_all(

@@ -6,14 +6,7 @@ from fairseq.tokenizer import tokenize_line
 
 from command_line.errors import InputError
 from data_prep.blocks import Block
-from data_prep.formats.structures import (
-    BUNSETSU,
-    PHRASES,
-    Structure,
-    Structures,
-    encode,
-    write_structures,
-)
+from data_prep.formats.structures import BUNSETSU, PHRASES, Structure, Structures, encode, write_structures
 from data_prep.parsing.structures import carry, carry_block
 from data_prep.subword_spans import word_boundaries
 

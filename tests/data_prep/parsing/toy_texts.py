@@ -6,14 +6,7 @@ import numpy as np
 
 from data_prep.formats.structures import Structures
 
-ENGLISH = [
-    "the man hit the ball .",
-    "",
-    "... ! ?",
-    "crash",
-    "he saw &quot; the man &quot;",
-    "john eats",
-]
+ENGLISH = ["the man hit the ball .", "", "... ! ?", "crash", "he saw &quot; the man &quot;", "john eats"]
 CONLLU = "\n".join(
     [
         *("# a", "1\tjohn\t_\t_\t_\t_\t2\tnsubj\t_\t_", "2\teats\t_\t_\t_\t_\t0\troot\t_\t_"),

@@ -10,7 +10,7 @@ from eval.probes.tested import answered
 from eval.probes.training_set import TrainingSet
 from tests.eval.probes.stores import ENGLISH_CENTRIC, LANGUAGES, parts_of, per_token, planted, write_store
 
-STEPS = Protocol("paper", epochs=2, lr=0.01, batch_size=16, seeds=(3, 8))
+STEPS = Protocol(protocol="paper", epochs=2, lr=0.01, batch_size=16, seeds=[3, 8])
 
 
 def separate(store, layer: int, side: str, start: LinearClassifiers, seed: int, question: int, labels, steps):

@@ -13,15 +13,17 @@ from sklearn.preprocessing import StandardScaler
 from command_line.errors import InputError
 from eval.probes.classifiers import LinearClassifiers, accuracy, train
 from eval.probes.lbfgs import LBFGS
-from eval.probes.logistic_regression import Best, Objective, Questions, Whitening, stop_early
-from eval.probes.protocol import PROTOCOLS
+from eval.probes.logistic_regression import EarlyStopping, Objective, Questions, Whitening, stop_early
+from eval.probes.protocol import Protocol
 from eval.probes.store import StatePart
 from eval.probes.storing import PartWriter
 from eval.probes.training_set import TrainingSet
 from tests.eval.probes.stores import per_token
 
 SENTENCES, LENGTH, CLASSES, WIDTH = 200, 5, 4, 16
-DEFAULT, EARLY, PAPER = (PROTOCOLS[name] for name in ("optimum", "early-stopping", "paper"))
+DEFAULT, EARLY, PAPER = (
+    Protocol(protocol=name).complete() for name in ("optimum", "early-stopping", "paper")
+)
 
 
 def states_of(seed: int, distance: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -256,19 +258,22 @@ def test_three_epochs_are_said_not_to_have_converged(side):
 # --- stopping
 
 
-def test_each_classifier_stops_and_is_restored_by_itself():
-    questions = Questions([2, 3])
-    best = Best(torch.zeros(1, 2, 5), questions, patience=2)
+def test_each_classifier_stops_by_itself():
+    def stopped(patience: int, course) -> tuple[EarlyStopping, list]:
+        stopping = EarlyStopping((1, 2), patience)
+        better = [
+            stopping.is_better(torch.tensor([losses]).double(), number)[0].tolist()
+            for number, losses in enumerate(course, 1)
+        ]
+        return stopping, better
+
     course = [(1.0, 1.0), (0.9, 0.5), (0.9, 0.6), (0.8995, 0.7), (0.1, 0.1), (0.1, 0.1)]
-    for number, losses in enumerate(course, start=1):
-        best.update(torch.full((1, 2, 5), float(number)), torch.tensor([losses]).double(), number)
-    assert best.done.tolist() == [[True, True]]  # a loss that falls later is not seen
-    assert best.passes.tolist() == [[2, 2]]
-    best = Best(torch.zeros(1, 2, 5), questions, patience=3)
-    for number, losses in enumerate([(1.0, 1.0), (0.9, 0.5), (0.8, 0.6), (0.8, 0.4)], start=1):
-        best.update(torch.full((1, 2, 5), float(number)), torch.tensor([losses]).double(), number)
-    assert best.weights[0].tolist() == [[3, 3, 4, 4, 4]] * 2
-    assert best.passes.tolist() == [[3, 4]] and not best.done.any()
+    stopping, better = stopped(2, course)
+    assert stopping.done.all() and better[4:] == [[False, False]] * 2  # a loss that falls later is not seen
+    assert stopping.passes.tolist() == [[2, 2]]
+    stopping, better = stopped(3, [(1.0, 1.0), (0.9, 0.5), (0.8, 0.6), (0.8, 0.4)])
+    assert better == [[True, True], [True, True], [True, False], [False, True]]
+    assert stopping.passes.tolist() == [[3, 4]] and not stopping.done.any()
 
 
 def test_training_stops_where_the_held_out_loss_is_lowest(side):
@@ -278,15 +283,15 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     states = rng.normal(size=(1, 150, 90)) + np.eye(90)[np.repeat(labels, LENGTH)]
     one = side(states, labels)
     training, held_out = one.split()
-    found = {}
-    for patience in (4, 60):
-        parameters, best = stop_early(one, Questions([CLASSES, 2]), training, held_out, 60, patience, "train")
-        classifiers, found[patience] = LinearClassifiers.of(*parameters, [CLASSES, 2]), best
-        assert accuracy(classifiers, one, training)[0, 0, 0] < 1
-    assert found[4].done.all() and not found[60].done.any()
-    assert 1 < found[4].passes[0, 0] < 15
-    assert torch.equal(found[4].passes, found[60].passes)
-    assert torch.equal(found[4].weights, found[60].weights)
+    (early, stopping), (patient, going_on) = (
+        stop_early(one, Questions([CLASSES, 2]), training, held_out, 60, patience, "train")
+        for patience in (4, 60)
+    )
+    assert stopping.done.all() and not going_on.done.any()
+    assert 1 < stopping.passes[0, 0] < 15
+    assert torch.equal(stopping.passes, going_on.passes)
+    assert all(torch.equal(*both) for both in zip(early, patient, strict=True))
+    assert accuracy(LinearClassifiers.of(*early, [CLASSES, 2]), one, training)[0, 0, 0] < 1
 
 
 @pytest.mark.parametrize("protocol", [DEFAULT, EARLY], ids=lambda protocol: protocol.name)

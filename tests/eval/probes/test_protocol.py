@@ -37,16 +37,16 @@ def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of):
     [
         ({}, ""),
         ({"epochs": 20}, ", 20 epochs"),
-        ({"grid": (0.01, 1.0)}, ", C of 0.01,1"),
+        ({"grid": [0.01, 1.0]}, ", C of 0.01,1"),
         ({"gradient_norm": 1e-6}, ", gradient norm 1e-06"),
-        ({"name": "early-stopping"}, ", early stopping"),
-        ({"name": "early-stopping", "patience": 2}, ", early stopping, patience 2"),
-        ({"name": "paper"}, ", the paper's protocol"),
-        ({"name": "paper", "epochs": 8, "lr": 0.05}, ", the paper's protocol, 8 epochs, lr 0.05"),
+        ({"protocol": "early-stopping"}, ", early stopping"),
+        ({"protocol": "early-stopping", "patience": 2}, ", early stopping, patience 2"),
+        ({"protocol": "paper"}, ", the paper's protocol"),
+        ({"protocol": "paper", "epochs": 8, "lr": 0.05}, ", the paper's protocol, 8 epochs, lr 0.05"),
     ],
 )
 def test_the_name_of_a_curve_says_what_is_no_default(settings, name):
-    assert Protocol.of(**{"name": "optimum", **settings}).variant == name
+    assert Protocol(**settings).variant == name
 
 
 def test_classifiers_that_have_not_converged_are_named(tmp_path, llr, command):

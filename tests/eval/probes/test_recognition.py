@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from eval.probes.classifiers import train
-from eval.probes.protocol import PROTOCOLS
+from eval.probes.protocol import Protocol
 from eval.probes.tested import answered
 from eval.probes.training_set import TrainingSet
 from tests.eval.probes.stores import LANGUAGES, NAMES, parts_of, per_token, planted, write_store
@@ -35,7 +35,7 @@ def test_unrelated_labels_give_chance(tmp_path):
     for name, labels in (("true", gold), ("unrelated", unrelated)):
         parts = parts_of(store, "valid", directions)
         one = TrainingSet(parts, per_token(parts, labels), "all")
-        classifiers = train(one, [4], PROTOCOLS["optimum"], "train").classifiers
+        classifiers = train(one, [4], Protocol().complete(), "train").classifiers
         right = [
             answered(classifiers, part)[0][1].eq(label).double().mean(dim=1)
             for label, part in enumerate(parts_of(store, "test", directions))

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -12,8 +12,8 @@ from scipy.stats import pearsonr, ttest_1samp, ttest_rel
 
 from command_line.measurements import Measured, numbers
 from embeddings.finetuning.settings import setting
-from eval.probes.transfer_differences import difference_of, two_sided
-from eval.probes.transfer_indexes import Transfer
+from eval.probes.transfer_comparisons import difference_of, two_sided
+from eval.probes.transfer_indexes import Scores, Transfer, transfer_rate
 from eval.scoring.significance import holm
 from tests.eval.retrieved import first_hits, write_retrieval
 from tests.eval.rows import chosen, rows_of, write_measured
@@ -405,8 +405,6 @@ def test_the_interval_of_one_seed_is_over_examples(finetuned, found):
 
 def test_the_interval_of_the_rate_of_one_seed_holds():
     """In 95 of 100 draws of examples, which are translations of each other, it holds the true rate."""
-    from eval.probes.transfer_indexes import transfer_rate
-
     draw = np.random.default_rng(4)
     truth = {"de": (0.7, 0.8), "fr": (0.5, 0.7)}
     expected = 100 * np.mean([zero / train for zero, train in truth.values()])
@@ -422,7 +420,7 @@ def test_the_interval_of_the_rate_of_one_seed_holds():
             {language: np.array([values.mean()]) for language, values in side.items()}
             for side in (zero, train)
         ]
-        rate = transfer_rate(means[0], "all", means[1], zero, train)
+        rate = transfer_rate(Scores(means[0], zero), "all", Scores(means[1], train))
         held += rate["rate_average_low"] <= expected <= rate["rate_average_high"]
     assert 0.93 < held / draws < 0.97
 
@@ -477,8 +475,7 @@ def test_equal_encoders_differ_in_five_of_a_hundred_comparisons(seeds):
             lines = {one: np.array([drawn(draw, share, ease) for share in shares]) for one in ("de", "fr")}
             means = {language: of.mean(axis=1) for language, of in lines.items()}
             by_example = {language: of.mean(axis=0) for language, of in lines.items()}
-            one = Transfer("", "pairs", "XNLI", "en", None, means, None, {}, {})
-            pair.append(replace(one, zero_shot_examples=by_example))
+            pair.append(Transfer("", "pairs", "XNLI", "en", Scores(means, by_example)))
         counted += two_sided(difference_of(*pair)) <= 0.05
     assert 0.02 < counted / draws < 0.075
 
@@ -525,8 +522,6 @@ def test_means_and_intervals_over_seeds(finetuned, found):
 @pytest.mark.parametrize("how", ["all", "each"])
 def test_the_interval_of_the_rate_holds(how):
     """In 95 of 100 draws of seeds, it holds the rate of scores without noise."""
-    from eval.probes.transfer_indexes import transfer_rate
-
     draw = np.random.default_rng(2)
     truth = {"de": (70.0, 75.0), "fr": (50.0, 70.0), "sw": (30.0, 60.0)}
     expected = np.mean([100 * zero / train for zero, train in truth.values()])
@@ -538,7 +533,7 @@ def test_the_interval_of_the_rate_holds(how):
             one: means[1] + (shared[1] if how == "all" else 0) + draw.normal(0, 1, 5)
             for one, means in truth.items()
         }
-        rate = transfer_rate(zero, how, train, {}, {})
+        rate = transfer_rate(Scores(zero), how, Scores(train))
         held += rate["rate_average_low"] <= expected <= rate["rate_average_high"]
     assert 0.93 < held / draws < 0.97
 
