@@ -146,7 +146,7 @@ def _by_size(
     reached: dict[str, dict[str, list[float]]],
     speeds: dict[str, list[float]],
 ) -> Measurements:
-    """Args: rows: of sizes, and others."""
+    """Of encoders: the sizes among some rows, what they reach by benchmark, and lines per second."""
     sizes: dict[str, dict[str, float]] = {}
     for row in rows[rows.measure.isin(SIZES)].itertuples():
         sizes.setdefault(row.system, {})[row.measure] = row.value

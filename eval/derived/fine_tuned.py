@@ -6,6 +6,7 @@ Trainings of one encoder on other languages are systems of their own; those that
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from statistics import fmean
 
 import numpy as np
@@ -109,12 +110,8 @@ class FineTuned:
     def _lines(self) -> list[dict[str, np.ndarray]]:
         """The scores of examples of every run, by name."""
         names = [name_of_lines(self.measure, language) for language in self.tested]
-        return [
-            read_arrays(run.path.with_suffix(".npz"), names, run.file["arrays_sha256"])
-            if "arrays_sha256" in run.file
-            else {}
-            for run in self.system.runs
-        ]
+        sums = [(run.path.with_suffix(".npz"), run.file.get("arrays_sha256")) for run in self.system.runs]
+        return [read_arrays(path, names, sha256) if sha256 else {} for path, sha256 in sums]
 
     @property
     def is_switched(self) -> bool:
@@ -198,11 +195,8 @@ class TranslateTrain:
 
     def says_all_of(self, training: FineTuned) -> bool:
         """Whether a training has nothing that is not in this."""
-        return (
-            training.is_of_one_language
-            and training.encoder == self.encoder
-            and training in self.each.values()
-        )
+        is_own = training.encoder == self.encoder and training in self.each.values()
+        return is_own and training.is_of_one_language
 
 
 def translate_train(tuned: Sequence[FineTuned]) -> list[TranslateTrain]:
@@ -213,39 +207,27 @@ def translate_train(tuned: Sequence[FineTuned]) -> list[TranslateTrain]:
     Args:
         tuned: for one task on one dataset.
     """
-    rows, english = (
-        [],
-        [training for training in tuned if training.taught == [PIVOT] and PIVOT in training.tested],
-    )
-    for encoder in dict.fromkeys(training.encoder for training in tuned):
-        alone = [training for training in tuned if training.encoder == encoder and len(training.taught) == 1]
-        for is_switched in (False, True):
-            own = [
-                training
-                for training in alone
-                if training.is_switched == is_switched and training.taught[0] in training.tested
-            ]
-            own += [
-                training
-                for training in alone
-                if is_switched and training.taught == [PIVOT] and PIVOT in training.tested
-            ]
-            each = {training.taught[0]: training for training in own}
-            if len(each) > 1 and any(
-                training.is_of_one_language for training in own if training.taught != [PIVOT]
-            ):
-                rows.append(TranslateTrain(encoder, is_switched, _with_english(each, english)))
+    alone = [
+        training for training in tuned if len(training.taught) == 1 and training.taught[0] in training.tested
+    ]
+    english = [training for training in alone if training.taught == [PIVOT]]
+    rows = []
+    for encoder, is_switched in product(dict.fromkeys(training.encoder for training in tuned), (False, True)):
+        of_encoder = [training for training in alone if training.encoder == encoder]
+        own = [training for training in of_encoder if training.is_switched == is_switched]
+        own += [training for training in of_encoder if is_switched and training in english]
+        each = {training.taught[0]: training for training in own}
+        others = [training for training in own if training not in english]
+        if len(each) > 1 and any(training.is_of_one_language for training in others):
+            rows.append(TranslateTrain(encoder, is_switched, _with_english(each, english)))
     return rows
 
 
 def _with_english(each: dict[str, FineTuned], english: list[FineTuned]) -> dict[str, FineTuned]:
     """Trainings on one language each, and on English if another encoder is the same."""
-    beginnings = [training.began_with for training in each.values()]
-    same = [
-        training
-        for training in english
-        if training.began_with and all(training.began_with == other for other in beginnings)
-    ]
+    (first, *others) = (training.began_with for training in each.values())
+    is_known = first and all(other == first for other in others)
+    same = [training for training in english if is_known and training.began_with == first]
     return each if PIVOT in each or not same else {PIVOT: same[0], **each}
 
 

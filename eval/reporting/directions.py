@@ -5,7 +5,7 @@ from itertools import groupby
 
 from eval.labels import column_titles, direction_order
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
+from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots, heatmap
 from eval.systems import UNKNOWN
 
@@ -93,7 +93,7 @@ def directions(
     layer: str = "",
     digits: int = 1,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """Dots of every system per pair of languages or direction, and the averages of each kind in the table.
 
     Args:
@@ -119,10 +119,9 @@ def directions(
     text += " Zero-shot directions above the line, supervised ones below it." if rules else ""
     header = [cells("Direction", "Kind", *names)]
     data = rows_behind(measured, [measure])
-    table = Table(slug(name, dataset), text, header, rows, frozenset({*rules, len(places)}), data)
-    return [
-        Figure(table.name, text, dots([direction for _, direction in places], values, title, rules), table)
-    ]
+    images = dots([direction for _, direction in places], values, title, rules)
+    all_rules = frozenset({*rules, len(places)})
+    return [Table(slug(name, dataset), text, header, rows, all_rules, data, images=images)]
 
 
 def direction_heat_map(
@@ -134,7 +133,7 @@ def direction_heat_map(
     caption: str,
     digits: int = 1,
     shared: Mapping[str, str] = {},
-) -> list[Figure]:
+) -> list[Table]:
     """Systems by directions, shares as colours.
 
     Args:
@@ -162,12 +161,10 @@ def direction_heat_map(
     text, rules = f"{caption} on {dataset} in percent, mean over seeds.", _rules(places)
     text += " Zero-shot directions left of the line, supervised ones right of it." if rules else ""
     percent = [[value and value.mean for value in of_system] for of_system in values.values()]
-    png = heatmap(
-        list(values), [direction for _, direction in places], percent, title, rules, "direction", "system"
-    )
+    names = [direction for _, direction in places]
+    images = heatmap(list(values), names, percent, title, rules, "direction", "system")
     header, data = [cells("Direction", *values)], rows_behind(measured, [measure, *shared])
-    table = Table(slug(name, dataset), text, header, rows, frozenset(rules), data)
-    return [Figure(table.name, text, png, table)]
+    return [Table(slug(name, dataset), text, header, rows, frozenset(rules), data, images=images)]
 
 
 def largest(

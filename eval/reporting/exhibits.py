@@ -15,28 +15,25 @@ from eval.systems import MeanStd
 
 
 @dataclass(frozen=True)
-class Span:
-    """A piece of text in a cell."""
+class Cell:
+    """One table cell.
+
+    Attributes:
+        after: what stands behind the text, and is not bold.
+        value: the unrounded number behind the text, for CSV.
+        width: columns that it spans.
+    """
 
     text: str
     bold: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One table cell. `value`: the unrounded number behind the text, for CSV; `width`: columns it spans."""
-
-    spans: tuple[Span, ...]
     value: float | None = None
     width: int = 1
-
-    @property
-    def text(self) -> str:
-        return "".join(span.text for span in self.spans)
+    after: str = ""
 
 
-def cell(text, bold: bool = False, value: float | None = None, width: int = 1) -> Cell:
-    return Cell((Span(str(text), bold),), value, width)
+def cell(text, *others, **named) -> Cell:
+    """Of whatever can be a text."""
+    return Cell(str(text), *others, **named)
 
 
 def cells(*texts) -> list[Cell]:
@@ -69,7 +66,7 @@ def mean_and_std_cells(value: MeanStd | None) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is laid out on the page.
+    """A table as it is laid out on the page, or a figure, with the numbers behind it.
 
     Attributes:
         name: file name without ending.
@@ -78,6 +75,7 @@ class Table:
         rules: indices of rows with a line above them.
         data: rows for the CSV file where it should not follow the layout; the first row is its header.
         folded: shown only after a click.
+        images: of a figure: format ("png", "svg", "pdf") -> file, as `plots.image_files` draws them.
     """
 
     name: str
@@ -87,6 +85,7 @@ class Table:
     rules: frozenset[int] = frozenset()
     data: list[list] | None = None
     folded: bool = False
+    images: Mapping[str, bytes] | None = None
 
     def columns(self) -> list[str]:
         """One title per column: the header rows joined from top to bottom."""
@@ -99,9 +98,6 @@ class Table:
         return {i for row in self.rows for i, field in enumerate(row) if field.value is not None}
 
     def markdown(self) -> str:
-        return "\n".join([self.markdown_rows(), "", f"*{escape_markdown(self.caption)}*"])
-
-    def markdown_rows(self) -> str:
         """Without the caption."""
         lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
         lines.append("|" + "---|" * len(self.columns()))
@@ -135,20 +131,6 @@ def table_of_means(
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A plot and the numbers behind it, which the report shows and hands out as CSV after one click.
-
-    Attributes:
-        images: format ("png", "svg", "pdf") -> file, as `plots.image_files` draws them.
-    """
-
-    name: str
-    caption: str
-    images: Mapping[str, bytes]
-    numbers: Table
-
-
-@dataclass(frozen=True)
 class Section:
     """A section of the report.
 
@@ -158,17 +140,9 @@ class Section:
     """
 
     title: str
-    exhibits: list[Table | Figure]
+    tables: list[Table]
     notes: list[str] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
-
-    @property
-    def tables(self) -> list[Table]:
-        return [exhibit.numbers if isinstance(exhibit, Figure) else exhibit for exhibit in self.exhibits]
-
-    @property
-    def figures(self) -> list[Figure]:
-        return [exhibit for exhibit in self.exhibits if isinstance(exhibit, Figure)]
 
 
 def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dict[Path, bytes]:
@@ -179,8 +153,8 @@ def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dic
     for section in sections:
         for table in section.tables:
             files[tables / f"{table.name}.csv"] = table.csv.encode()
-        for figure in section.figures:
-            files |= {plots / f"{figure.name}.{ending}": image for ending, image in figure.images.items()}
+            images = table.images or {}
+            files |= {plots / f"{table.name}.{ending}": image for ending, image in images.items()}
     return files
 
 
@@ -213,13 +187,8 @@ def escape_markdown(text: str) -> str:
 
 
 def _markdown_cell(field: Cell) -> str:
-    parts = []
-    for span in field.spans:
-        text = escape_markdown(span.text)
-        # Markdown ignores ** beside a space, so spaces stay outside of it.
-        before, after = (" " if span.text[:1] == " " else "", " " if span.text[1:][-1:] == " " else "")
-        parts.append(before + (f"**{text}**" if span.bold else text) + after)
-    return "".join(parts)
+    text = escape_markdown(field.text)
+    return (f"**{text}**" if field.bold else text) + f" {escape_markdown(field.after)}" * bool(field.after)
 
 
 def rows_behind(measured, measures: Sequence[str]) -> list[list]:
@@ -255,21 +224,15 @@ def slug(kind: str, *names: str) -> str:
 
 
 def with_names_of_their_own(sections: Iterable[Section]) -> list[Section]:
-    """Sections whose tables and figures all have another file name, also where case does not count: one like
-    an earlier one has a number behind it.
+    """Sections whose tables all have another file name, also where case does not count: one like an earlier
+    one has a number behind it.
     """
     taken: set[str] = set()
 
-    def named(exhibit: Table | Figure) -> Table | Figure:
-        if exhibit.name.lower() in taken:
-            number = next(n for n in itertools.count(2) if f"{exhibit.name}-{n}".lower() not in taken)
-            exhibit = replace(exhibit, name=f"{exhibit.name}-{number}")
-            exhibit = (
-                replace(exhibit, numbers=replace(exhibit.numbers, name=exhibit.name))
-                if isinstance(exhibit, Figure)
-                else exhibit
-            )
-        taken.add(exhibit.name.lower())
-        return exhibit
+    def named(table: Table) -> Table:
+        names = itertools.chain([table.name], (f"{table.name}-{number}" for number in itertools.count(2)))
+        name = next(name for name in names if name.lower() not in taken)
+        taken.add(name.lower())
+        return table if name == table.name else replace(table, name=name)
 
-    return [replace(section, exhibits=list(map(named, section.exhibits))) for section in sections]
+    return [replace(section, tables=list(map(named, section.tables))) for section in sections]

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cell, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.exhibits import Table, cell, cells, mean_cell, number_cell, rows_behind, slug
 from eval.reporting.layers import layers_in_order
 from eval.reporting.plots import heatmap, heatmaps
 
@@ -18,7 +19,7 @@ def heat_map(
     columns: str,
     title: str,
     caption: str,
-) -> list[Figure]:
+) -> list[Table]:
     """Numbers from 0 to 1 as colours: systems and measures by what a column of the rows holds.
 
     Args:
@@ -41,9 +42,8 @@ def heat_map(
     text = f"{caption} on {dataset}, mean over seeds."
     data = rows_behind(measured, list(measures))
     header = [cells("Pair", *values)]
-    table = Table(slug(name, dataset), text, header, rows, data=data, folded=True)
-    png = heatmap(list(values), titles, percent, title, [], "pair", "system")
-    return [Figure(table.name, text, png, table)]
+    images = heatmap(list(values), titles, percent, title, [], "pair", "system")
+    return [Table(slug(name, dataset), text, header, rows, data=data, images=images)]
 
 
 def heat_maps(
@@ -58,7 +58,7 @@ def heat_maps(
     title: str,
     caption: str,
     drawn: str = ".*",
-) -> list[Figure]:
+) -> list[Table]:
     """Shares as colours and numbers in percent: a figure per system, a panel per value of `panels`.
 
     Args:
@@ -100,5 +100,5 @@ def heat_maps(
             for panel in shown[panels]
         }
         images = heatmaps(grids, shown[rows], shown[columns], title, titles[columns], titles[rows])
-        figures.append(Figure(table.name, table.caption, images, table))
+        figures.append(replace(table, images=images))
     return figures

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.exhibits import Table, cells, mean_cell, number_cell, rows_behind, slug
 from eval.reporting.plots import lines, signed_heatmap
 from eval.systems import MeanStd
 
@@ -47,7 +48,7 @@ def layer_curves(
     drawn: str = ".*",
     digits: int = 3,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """One curve per system over the layers, one panel per kind of directions and part, bands over seeds.
 
     Args:
@@ -104,7 +105,7 @@ def layer_curves(
     def drawn_values(values: Sequence) -> tuple:
         return tuple(values[layers.index(layer)] for layer in ticks)
 
-    png = lines(
+    images = lines(
         ticks,
         _each(drawn_values, shown),
         title,
@@ -116,7 +117,7 @@ def layer_curves(
         baseline_title=chance_title.partition(",")[0],
         broken=True,
     )
-    return [Figure(table.name, caption, png, table)]
+    return [replace(table, images=images)]
 
 
 def _curves(
@@ -178,7 +179,7 @@ def _where_decoders_begin(measured: Measurements, layers: Sequence[str]) -> list
 
 def layer_changes(
     measured: Measurements, dataset: str, name: str, measure: str, title: str, caption: str
-) -> list[Figure]:
+) -> list[Table]:
     """How a measure of pairs and layers changes from the first system to every other, and from every other to
     the next: pairs by layers, the averages of each kind last. Systems with other layers are left out.
     """
@@ -209,5 +210,5 @@ def layer_changes(
         header = [cells("Pair", "Kind", *layers)]
         table = Table(slug(f"{name}_change", dataset, baseline, system), text, header, rows)
         images = signed_heatmap(titles, layers, changes, title, "layer", "pair")
-        figures.append(Figure(table.name, text, images, table))
+        figures.append(replace(table, images=images))
     return figures

@@ -58,10 +58,11 @@ def dots(
     for i, (name, values) in enumerate(series.items()):
         offset = (i - (len(series) - 1) / 2) * 0.5 / len(series)
         drawn = [(row, value) for row, value in enumerate(values) if value]
+        errors = [value.std or 0.0 for _, value in drawn]
         axes.errorbar(
             [value.mean for _, value in drawn],
             [row + offset for row, _ in drawn],
-            xerr=[value.std or 0.0 for _, value in drawn],
+            xerr=errors if any(errors) else None,
             fmt=_marker(i),
             markersize=5.5,
             elinewidth=1,

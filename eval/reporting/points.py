@@ -1,9 +1,10 @@
 """The views of two measures against each other: a point per direction or pair of languages, or per system."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, rows_behind, slug
+from eval.reporting.exhibits import Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import scatter
 
 
@@ -19,7 +20,7 @@ def points(
     legend: Mapping[str, str] = {},
     legend_kind: str = "",
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """A colour per system, with the line of least squares.
 
     Args:
@@ -41,7 +42,7 @@ def points(
         rows += [[*cells(*place), mean_cell(xs[place], 2), mean_cell(ys[place], 2)] for place in places]
     header, data = [cells("System", "Of", x_title, y_title)], rows_behind(of_places, [x, y])
     table = Table(slug(name, dataset), f"{caption} on {dataset}.", header, rows, frozenset(rules - {0}), data)
-    return [Figure(table.name, table.caption, scatter(series, x_title, y_title), table)] if rows else []
+    return [replace(table, images=scatter(series, x_title, y_title))] if rows else []
 
 
 def points_by_size(
@@ -55,7 +56,7 @@ def points_by_size(
     caption: str,
     x_scale: float = 1.0,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """A point per system, where systems differ in x, which has a logarithmic scale; other arguments as for
     `points`.
     """
@@ -65,6 +66,5 @@ def points_by_size(
         return []
     series = {dataset: [(xs[place].mean, ys[place].mean, *place) for place in places]}
     rows = [[*cells(*place), mean_cell(xs[place], 1), mean_cell(ys[place], 1)] for place in places]
-    table = Table(slug(name, dataset), f"{caption} on {dataset}.", [cells("System", x_title, y_title)], rows)
-    image = scatter(series, x_title, y_title, by_magnitude=True)
-    return [Figure(table.name, table.caption, image, table)]
+    images, header = scatter(series, x_title, y_title, by_magnitude=True), [cells("System", x_title, y_title)]
+    return [Table(slug(name, dataset), f"{caption} on {dataset}.", header, rows, images=images)]

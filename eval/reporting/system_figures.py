@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cell, cells, mean_and_std_cells, number_cell, slug
+from eval.reporting.exhibits import Table, cell, cells, mean_and_std_cells, number_cell, slug
 from eval.reporting.plots import clouds, horizontal_bars
 
 
@@ -15,7 +15,7 @@ def bars(
     title: str,
     kinds: Mapping[str, str] | None = None,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """A group of bars per system: means over directions and seeds.
 
     Args:
@@ -40,13 +40,13 @@ def bars(
     text = (
         f"{title} on {dataset}: means over directions and seeds; error bars: standard deviation over seeds."
     )
-    table = Table(slug(name, dataset), text, header, rows)
-    return [Figure(table.name, text, horizontal_bars(names, values, title), table)]
+    images = horizontal_bars(names, values, title)
+    return [Table(slug(name, dataset), text, header, rows, images=images)]
 
 
 def trainings(
     measured: Measurements, dataset: str, name: str, measure: str, title: str, x: str, y: str, caption: str
-) -> list[Figure]:
+) -> list[Table]:
     """A point for every training: a measure in two kinds of directions, means over each. Of one system there
     is nothing to see.
 
@@ -67,5 +67,5 @@ def trainings(
         return []
     titles = [f"{kind.capitalize()} {title}" for kind in (x, y)]
     text = f"{caption} on {dataset}, means over directions: every training is a point."
-    table = Table(slug(name, dataset), text, [cells("System", "Seed", *titles)], rows)
-    return [Figure(table.name, text, clouds(series, *titles), table)]
+    header = [cells("System", "Seed", *titles)]
+    return [Table(slug(name, dataset), text, header, rows, images=clouds(series, *titles))]

@@ -1,7 +1,12 @@
 """The views of the report: each makes tables and figures of the rows of some measure, and knows none by name.
 
 `eval/report.toml` says which measure is shown by which view. A view is called with what was measured on one
-dataset, and with the settings of its entry there.
+dataset, and with the settings of its entry there. Those that all views have in common:
+
+* `name` begins the name of the file, `caption` the caption, before the dataset and the system;
+* `title` is that of an axis, or of the scale of colours;
+* numbers are shown times `scale`, with as many `digits` behind the point;
+* what is `folded` is shown after a click.
 """
 
 from eval.reporting.confusion import confusion

@@ -10,7 +10,7 @@ from eval.derived.averages import by_group
 from eval.derived.comparisons import Comparisons
 from eval.labels import MEASURES, PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.measurements import measured_by
-from eval.reporting.exhibits import Cell, Section, Span, Table, cell, cells
+from eval.reporting.exhibits import Cell, Section, Table, cell, cells
 from eval.result_set import ResultSet
 from eval.scoring.compare import p_text
 from eval.systems import MeanStd, Run, System
@@ -170,11 +170,10 @@ def score_cell(summary: Summary, system: System | None, kind: str) -> Cell:
     bleu = system and summary.mean(system, kind)
     if not bleu:
         return cell(UNKNOWN)
-    spans = [Span(MEASURES["bleu"].show(bleu), bold=summary.comparisons.is_higher(system, kind, bleu))]
-    off_target = summary.mean(system, kind, "off_target")
-    if kind == "zero-shot" and off_target:
-        spans.append(Span(f" ({MEASURES['off_target'].show(off_target.mean)})"))
-    return Cell(tuple(spans), value=bleu.mean)
+    off_target = kind == "zero-shot" and summary.mean(system, kind, "off_target")
+    rate = f"({MEASURES['off_target'].show(off_target.mean)})" if off_target else ""
+    is_higher = summary.comparisons.is_higher(system, kind, bleu)
+    return Cell(MEASURES["bleu"].show(bleu), is_higher, bleu.mean, after=rate)
 
 
 def summary_data(summary: Summary) -> list[list]:

@@ -38,12 +38,12 @@ def test_a_panel_per_measure_with_an_axis_of_its_own(drawn):
     assert [(value.mean, value.std) for value in panels["bits"]["A"]] == [
         (101.5, pytest.approx(0.5**0.5)), (201.5, pytest.approx(0.5**0.5)),
     ]  # fmt: skip
-    assert [[cell.text for cell in row] for row in figure.numbers.rows] == [
+    assert [[cell.text for cell in row] for row in figure.rows] == [
         ["bits", "A", "2", "101.5 ± 0.7", "201.5 ± 0.7"],
         ["bits", "B", "1", "101.0", "201.0"],
         ["P@1 (%)", "B", "1", "10.0", "20.0"],
     ]
-    assert figure.numbers.rules == {2} and figure.name == "course_toy"
+    assert figure.rules == {2} and figure.name == "course_toy"
 
 
 def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
@@ -51,7 +51,7 @@ def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
     (figure,) = curves_over(measured(updates), "toy", "course", PANELS, "Loss", most_ticks=20)
     ticks = [int(tick) for tick in drawn[0][0]]
     assert ticks == list(range(30, 460, 30))  # every third, back from the last one
-    lines = [line.split(",") for line in figure.numbers.csv.splitlines()]
+    lines = [line.split(",") for line in figure.csv.splitlines()]
     of_b = [line for line in lines[1:] if "B" in line and "loss" in line]
     assert [int(line[lines[0].index("update")]) for line in of_b] == list(updates)
 

@@ -57,7 +57,7 @@ def test_effects_have_intervals_in_the_table_and_in_the_figure(bars):
         {"measure": "gain", "title": "Gain", "scale": 100, "interval": True},
     ]
     (figure,) = effects(Measurements.derived(rows_of_systems), "toy", "gains", columns, "Gains", "points")
-    assert [[cell.text for cell in row] for row in figure.numbers.rows] == [
+    assert [[cell.text for cell in row] for row in figure.rows] == [
         ["a and b", "3", "+2.0 [-1.0, +5.0]"], ["c and d", "1", "-1.0"],
     ]  # fmt: skip
     assert list(bars) == ["Gain"]  # not the number of seeds

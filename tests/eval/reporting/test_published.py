@@ -15,7 +15,7 @@ REFERENCES = sorted(RECIPES.glob("*/reference.csv"))
 
 
 def shown(reference: Path) -> list:
-    return section(ResultSet({}, reference=reference)).exhibits
+    return section(ResultSet({}, reference=reference)).tables
 
 
 def test_a_table_of_the_thesis():

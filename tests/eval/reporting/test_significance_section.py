@@ -36,7 +36,7 @@ def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
     scores = {"de-fr": (20.0, 25.5, True), "fr-de": (25.5, 20.0, True)}
     shown = table_of(scores | {"en-de": (20.0, 25.5, False), "de-en": (25.5, 20.0, False)})
     assert shown.columns() == COLUMNS
-    bold = [[field.text for field in row if any(span.bold for span in field.spans)] for row in shown.rows]
+    bold = [[field.text for field in row if field.bold] for row in shown.rows]
     assert bold == [["25.5"], ["25.5"], [], []]
     assert [[field.text for field in row] for row in shown.rows[:2]] == [
         ["A", "B", "de-fr", "20.0", "25.5", "+5.5", "+4.5", "+7.5", "0.0100", "0.0300", "0.4000", "88%"],

@@ -273,14 +273,6 @@ def test_pairs_of_names_are_refused_where_there_are_none(scored, command, texts)
         assert result.status == 2 and "expected A:B, two systems" in result.err
 
 
-def test_table_on_the_terminal(scored, command, texts):
-    outs = [scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})]
-    lines = command("compare", *outs, "--all-pairs").out.splitlines()
-    assert lines[0].startswith("toy, BLEU: B against A")
-    assert lines[4].split()[:2] == ["en-de", "100.0"]
-    assert "conditional on these trainings" in lines[-4]
-
-
 def test_errors(scored, command, texts):
     a, b = scored("A", {"en-de": texts["de"]}), scored("B", {"en-de": texts["en"]})
     assert "'A' is the only system on toy" in command("compare", a).err

@@ -168,22 +168,6 @@ def test_the_report_names_both_measures(folders, compared, command, tmp_path):
     assert "**" not in text[: text.index("each by the measure that stands with it")].replace(rows[0], "")
 
 
-def test_the_terminal_names_both_measures(folders, command):
-    first = command("compare", *folders, "--pairs", next(iter(NAMED))).out.splitlines()[0]
-    assert first == "set, P@1: base layer 3 by bert-score-normalized against base layer 3 by cosine"
-
-
-def test_two_files_with_pairs_of_measures_are_refused(folders, command, tmp_path):
-    paths = [tmp_path / "one.json", tmp_path / "two.json"]
-    for path in paths:
-        assert (
-            command("compare", *folders, "--measures", "cosine:cosine-normalized", "--output", path).status
-            == 0
-        )
-    refused = command("report", *folders, *paths, "--output", tmp_path / "report")
-    assert refused.status == 2 and "both compare on set by two measures; run" in refused.err
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

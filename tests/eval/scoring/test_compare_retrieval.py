@@ -179,12 +179,6 @@ def test_other_texts_are_not_compared(written, command):
     assert result.status == 2 and "texts.de-en is otherde-en, but ade-en in" in result.err
 
 
-def test_measures_of_translation_are_not_of_retrieval(written, command):
-    folders = [written(name, 1, outcomes(1, 0.5)) for name in ("a", "b")]
-    result = command("compare", *folders, "--metric", "bleu")
-    assert result.status == 2 and "--metric bleu" in result.err and "expected cosine, ratio" in result.err
-
-
 def test_encoders_are_compared_by_what_they_were_measured_by(written, command, tmp_path):
     folders = [
         written(name, 1, outcomes(1, share), "bert-score-normalized")

@@ -245,15 +245,6 @@ def train_sentencepiece(path, sentences) -> None:
         )  # fmt: skip
 
 
-def test_scores_repeat_the_translation(scored, scores_of, hypotheses):
-    out = scored("toy", hypotheses)
-    translation, record = json.loads((out / "translate.json").read_text()), scores_of(out)
-    for name in ("system", "checkpoint", "data", "split", "beam", "command", "versions"):
-        assert record[name] == translation[name]
-    assert (record["kind"], record["dataset"]) == ("scores", "toy")
-    assert record["directions"]["de-fr"]["kind"] == "zero-shot"
-
-
 def test_scored_twice_is_skipped_and_same_bytes_when_forced(scored, command, hypotheses):
     out = scored("toy", hypotheses)
     first = {name: (out / name).read_bytes() for name in ("line_statistics.npz",)}
