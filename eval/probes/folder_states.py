@@ -19,6 +19,7 @@ from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel_lines import say_skipped, with_words
 from eval.probes.state_options import StateOptions
@@ -142,7 +143,7 @@ def _described(job: FolderExtraction, reader, output: Path) -> dict:
     return {
         **described,
         "data": lines,
-        "dataset": model.dataset or (job.splits[0] if job.input else model.data.resolve().name),
+        "dataset": model.dataset or (job.splits[0] if job.input else dataset_of(model.data)),
         "command": command_typed("eval"),
         "forced": job.forced if reader.has_decoder else None,
         "beam": job.decoding.search.beam,

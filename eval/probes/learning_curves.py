@@ -16,7 +16,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, positional
 from eval.checks import check_equal, check_measured_alike, check_one_training, check_test_sets
-from eval.derived.training_curves import ACCURACY
+from eval.derived.llr_and_bleu import ACCURACY
 from eval.reporting.result_file import Written, publish
 from eval.result_files import field, result_file
 from eval.result_set import ResultSet

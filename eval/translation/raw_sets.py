@@ -18,6 +18,7 @@ from command_line.option_classes import by_name, option
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
 from eval.translation.directions import chosen
 from eval.translation.evaluated_model import Directions
@@ -72,7 +73,7 @@ def translate_raw_sets(
     origin = {
         **model.provenance(translator),
         "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
-        "dataset": model.dataset or model.data.resolve().name,
+        "dataset": model.dataset or dataset_of(model.data),
         "command": command_typed("eval"),
     }
     described = origin | {"split": sets.split, **how.record(), "pivot": sets.pivot}

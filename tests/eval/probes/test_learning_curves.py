@@ -3,15 +3,15 @@
 import csv
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest, pearsonr
 
-from command_line.measurements import numbers, write_rows
+from command_line.measurements import Measured, numbers, write_rows
 from eval.derived.llr_and_bleu import correlations
-from eval.derived.training_curves import Training
+from eval.measurements import as_table
 from eval.scoring.significance import holm
 from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, read_scores, write_scores
@@ -127,41 +127,57 @@ def test_correlation_over_checkpoints(probe, folders, tmp_path):
     assert values == {"n": 9, "r": pytest.approx(every.statistic, rel=1e-3)}
 
 
-def training(name: str, seed: int, bleu: float, dataset: str = "set", **accuracies: float) -> Training:
-    """Of two checkpoints, of which the first says nothing."""
-    accuracy = {("source", layer): [0.5, value] for layer, value in accuracies.items()}
-    return Training(name, seed, dataset, [1, 2], {("zero-shot", "bleu"): [0.0, bleu]}, accuracy)
+def curves(*trainings: tuple) -> pd.DataFrame:
+    """Rows of trainings: the system, BLEU and accuracies by layer of its last checkpoint, and the dataset, if
+    it is another one. The first checkpoint says nothing.
+    """
+    measured = Measured()
+    for name, bleu, accuracies, *dataset in trainings:
+        rows = []
+        for update, values in ((1, dict.fromkeys(accuracies, 0.5)), (2, accuracies)):
+            rows += numbers({"bleu": bleu if update == 2 else 0.0}, kind="zero-shot", update=update)
+            for layer, value in values.items():
+                rows += numbers(
+                    {"accuracy": value}, kind="zero-shot", part="source", layer=layer, update=update
+                )
+        measured.add({"system": {"name": name}, "dataset": "".join(dataset) or "set"}, rows)
+    return as_table(measured.rows)
+
+
+def last_of(rows: pd.DataFrame) -> list[dict]:
+    return [correlation for correlation in correlations(rows) if correlation["points"] == "last"]
 
 
 def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_table():
     values = {"a": ((1, 0.2), (3, 0.4)), "b": ((5, 0.1), (5, 0.3)), "c": ((9, 0.6),), "d": ((4, 0.5),)}
-    runs = [
-        training(name, seed, bleu, L1=accuracy, L2=accuracy**2 + bleu)
-        for name, seeds in values.items()
-        for seed, (bleu, accuracy) in enumerate(seeds)
-    ]
-    listed = [record for record in correlations(runs) if record["points"] == "last"]
+    rows = curves(
+        *((name, bleu, {"L1": accuracy, "L2": accuracy**2 + bleu})
+          for name, seeds in values.items() for bleu, accuracy in seeds)
+    )  # fmt: skip
+    listed = last_of(rows)
     means = {name: np.mean(seeds, axis=0) for name, seeds in values.items()}
     first = pearsonr([mean[1] for mean in means.values()], [mean[0] for mean in means.values()])
     assert [(record["layer"], record["n"]) for record in listed] == [("L1", 4), ("L2", 4)]
     assert listed[0]["r"] == pytest.approx(first.statistic)
-    alone = [record["p_value"] for layer in ("L1", "L2") for record in correlations(
-        [replace(run, accuracy={("source", layer): run.accuracy["source", layer]}) for run in runs]
-    ) if record["points"] == "last"]  # fmt: skip
+    alone = [
+        record["p_value"] for layer in ("L1", "L2") for record in last_of(rows[rows.layer.isin(["", layer])])
+    ]
     assert alone[0] == pytest.approx(first.pvalue)
     assert [record["p_value"] for record in listed] == pytest.approx(holm(alone))
-    apart = correlations([training(name, 1, bleu, name[0], L1=bleu) for name, bleu in (("x1", 1), ("y1", 2))])
+    apart = correlations(
+        curves(*((name, bleu, {"L1": bleu}, name[0]) for name, bleu in (("x1", 1), ("y1", 2))))
+    )
     assert apart == []  # datasets are not put together
 
 
 def test_last_checkpoints_are_the_last_of_their_trainings():
     """Not those that languages were last recognized at: systems would be at other times of their training."""
-    runs = [training(name, 1, bleu, L1=bleu**2) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)]
-    (whole,) = (record for record in correlations(runs) if record["points"] == "last")
+    rows = curves(*((name, bleu, {"L1": bleu**2}) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)))
+    (whole,) = last_of(rows)
     assert whole["n"] == 4
-    runs[0].accuracy["source", "L1"][1] = None
-    (without,) = (record for record in correlations(runs) if record["points"] == "last")
-    (others,) = (record for record in correlations(runs[1:]) if record["points"] == "last")
+    is_lacking = (rows.system == "a") & (rows["update"] == 2) & (rows.measure == "accuracy")
+    (without,) = last_of(rows[~is_lacking])
+    (others,) = last_of(rows[rows.system != "a"])
     assert (without["n"], without["r"]) == (3, others["r"])
 
 
@@ -182,16 +198,14 @@ def test_the_report_correlates_the_trainings_of_all_files_together(probe, comman
 def test_five_percent_of_unrelated_systems_seem_related():
     """Accuracy and BLEU of a system have nothing to do with each other; its seeds are alike in both."""
     rng, rejected = np.random.default_rng(3), 0
-    for _ in range(400):
+    for _ in range(200):
         runs = []
         for name in "abcde":
             bleu, accuracy = rng.normal(0, 3, 2)
-            runs += [
-                training(name, seed, bleu + rng.normal(), L1=accuracy + rng.normal()) for seed in range(5)
-            ]
-        (last,) = (record for record in correlations(runs) if record["points"] == "last")
+            runs += [(name, bleu + rng.normal(), {"L1": accuracy + rng.normal()}) for _ in range(5)]
+        (last,) = last_of(curves(*runs))
         rejected += last["p_value"] < 0.05
-    assert binomtest(rejected, 400, 0.05).pvalue > 1e-3, rejected
+    assert binomtest(rejected, 200, 0.05).pvalue > 1e-3, rejected
 
 
 def changed(folder, name: str, change) -> None:
