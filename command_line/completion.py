@@ -137,24 +137,6 @@ class Stamp:
         """The record of the last run, with all its fields; empty when there is none."""
         return {} if self._unfinished.exists() else _read_whole(self.path)
 
-    def check_same(self, recorded: dict) -> None:
-        """Compare with what was begun: half a training goes on as what it began as, or not at all.
-
-        Args:
-            recorded: the work of the last run; empty if there is none.
-
-        Raises:
-            InputError: a setting or an input is another one.
-        """
-        for part in ("settings", "inputs") if recorded else ():
-            before, now = recorded.get(part, {}), self.work[part]
-            for name in before | now:
-                if before.get(name) != now.get(name):
-                    raise InputError(
-                        f"{self.folder}: was trained with another {name}; give another --output, or --force"
-                        " to begin anew"
-                    )
-
     def check_free(self) -> None:
         """Nothing is changed.
 
@@ -247,9 +229,6 @@ class Stamp:
     def finish(self, outputs: Iterable[Path]) -> None:
         """Everything has been written: from here on the folder can be read. What only an earlier run wrote
         is removed.
-
-        Args:
-            outputs: the files written.
         """
         written = sorted(str(Path(path).relative_to(self.folder)) for path in outputs)
         for name in _read_whole(self._unfinished).get("outputs", {}):

@@ -111,7 +111,6 @@ def call_step(prog: str, module, argv: Sequence[str], args: argparse.Namespace |
     """Do what one step does; its errors are raised.
 
     Args:
-        prog: what the user types before the arguments.
         args: filled with the options.
     """
     args = step_parser(prog, module).parse_args(argv, args)
@@ -119,12 +118,7 @@ def call_step(prog: str, module, argv: Sequence[str], args: argparse.Namespace |
 
 
 def run_step(prog: str, module, argv: Sequence[str]) -> int:
-    """Run one step with its arguments and return the exit status.
-
-    Args:
-        prog: what the user types before the arguments.
-        module: as the head of this file says.
-    """
+    """Run one step with its arguments and return the exit status."""
     # before fairseq is imported, which would show everything that any library logs for debugging
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     open_files.allow_many()
@@ -189,11 +183,7 @@ def _write_nowhere() -> None:
 
 
 def in_one_line(error: Exception, args=None) -> str | None:
-    """What to tell a user about an error; None for one that is a fault of the program.
-
-    Args:
-        args: the options of the command, as far as they were read.
-    """
+    """What to tell a user about an error; None for one that is a fault of the program."""
     outputs = [path for path in (getattr(args, "output", None),) if path]
     if isinstance(error, InputError):
         message = str(error)

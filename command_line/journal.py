@@ -3,7 +3,7 @@
 import json
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from command_line.completion import Stamp
 from command_line.errors import at
 from command_line.locking import take_lock
 from command_line.outputs import atomic_path
+from command_line.step import Step
 
 FORMAT = 2
 
@@ -23,7 +24,6 @@ class Journal:
     What is written under a name that both would choose belongs inside the `with`.
 
     Args:
-        path: file of the journal.
         settings: what the work depends on; a journal of other settings is discarded.
         keep: False discards it in any case.
     """
@@ -75,22 +75,20 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
 
-class JournaledStep:
-    """A step that is complete, half done by a run that was killed, or new; half of it is in a journal.
+class JournaledStep(Step):
+    """A step whose half, done by a run that was killed, is in a journal. The work is given the journal.
 
     Args:
-        stamp: of the step.
-        force: forget what is done or was begun.
         journal: its file (default: `.journal.jsonl` in the folder of the stamp).
     """
 
     def __init__(self, stamp: Stamp, force: bool, journal: Path | None = None):
-        self.stamp, self.force = stamp, force
+        super().__init__(stamp, force)
         self._path = journal or stamp.folder / ".journal.jsonl"
 
-    def is_complete(self) -> bool:
-        """Whether the step is done; says so."""
-        return self.stamp.is_current(self.force)
+    def run(self, work: Callable[[Journal], Iterable[Path]]) -> Iterable[Path]:
+        with self.journal() as journal:
+            return work(journal)
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:
@@ -103,10 +101,9 @@ class JournaledStep:
         with Journal(self._path, self.stamp.work, keep=not self.force) as journal:
             yield journal
 
-    def finish(self, outputs: Iterable[Path]) -> None:
-        """Everything has been written: nothing is left to go on with."""
+    def finish(self, written: Iterable[Path]) -> None:
         self._path.unlink(missing_ok=True)
-        self.stamp.finish(outputs)
+        super().finish(written)
 
 
 def _line(entry) -> str:

@@ -112,9 +112,6 @@ def read_lines(path, nul: bool = False) -> Iterator[str]:
     Only `\\n` (and `\\r\\n`) ends a line: other Unicode line separators are text. A byte order mark is
     dropped.
 
-    Args:
-        nul: as of `decode`.
-
     Raises:
         InputError: the file is missing, broken (truncated gzip), or a line is not UTF-8 or has a NUL; names
             file and line.
@@ -144,9 +141,6 @@ def _line(row: bytes, path, number: int, nul: bool = False) -> str:
 
 def read_parallel(*paths, nul: bool = False) -> Iterator[tuple[str, ...]]:
     """Yield lines of several files side by side.
-
-    Args:
-        nul: as of `decode`.
 
     Raises:
         InputError: one file has fewer lines than another; names the short file and the line where it ends.

@@ -33,11 +33,6 @@ def take_lock(path, busy: str, makes: bool = True) -> BinaryIO:
     """Lock a file until the stream that is returned is closed. Where the file system has no locks, nobody is
     refused.
 
-    Args:
-        path: the file.
-        busy: the error when it is locked already.
-        makes: make the file if it is missing.
-
     Returns:
         the file, for reading and appending.
 

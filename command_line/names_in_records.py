@@ -27,9 +27,6 @@ def plain_name(name: Any, source) -> str:
 def path_inside(folder, name: Any, source) -> Path:
     """The path of a file of `folder`.
 
-    Args:
-        source: as for `plain_name`.
-
     Raises:
         InputError: the name has folders, or is a link to a file outside of `folder`.
     """

@@ -72,20 +72,12 @@ def switch(help: str, *, compare: bool = True, among: Alternatives | None = None
 
 
 def positional(help: str, *, compare: bool = True, **argument: Any) -> Any:
-    """A field that is an argument without a name.
-
-    Args:
-        compare, argument: as of `option`.
-    """
+    """A field that is an argument without a name."""
     return field(compare=compare, metadata={"argument": {"help": help, **argument}})
 
 
 def output_folder(contents: str) -> Any:
-    """The field `output` of most commands.
-
-    Args:
-        contents: what is written there.
-    """
+    """The field `output` of most commands."""
     return option(
         f"folder for {contents}", compare=False, required=True, type=types.output_folder, metavar="DIR"
     )

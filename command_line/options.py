@@ -163,11 +163,7 @@ def _nearest(path: Path) -> Path:
 
 
 def _writable(path: Path) -> None:
-    """Refuse a folder that nothing can be written in.
-
-    Raises:
-        ArgumentTypeError: nothing can be written in this folder.
-    """
+    """Refuse a folder that nothing can be written in."""
     if path.is_symlink() and not path.exists():
         raise ArgumentTypeError(f"{path} is a link to nothing, expected a folder; remove or mend it")
     if not path.is_dir():

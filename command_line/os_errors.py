@@ -75,11 +75,7 @@ def explain(error: OSError, outputs: Iterable = ()) -> str | None:
 
 
 def explain_unwritten(error: Exception, outputs: Iterable = ()) -> str | None:
-    """A file that a library in C++ or Rust cannot write, as one line; None for any other error.
-
-    Args:
-        outputs: as of `explain`.
-    """
+    """A file that a library in C++ or Rust cannot write, as one line; None for any other error."""
     text, path = str(error), next(map(str, outputs), None)
     code = _OF_RUST.search(text)
     if code and int(code[1]) in {*_FULL, errno.EFBIG}:

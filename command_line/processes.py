@@ -182,11 +182,7 @@ class ProcessGroup:
 
 
 def run_program(command: Sequence, **options) -> subprocess.CompletedProcess:
-    """As `subprocess.run`, of a program that ends when this process does.
-
-    Args:
-        options: `input`, and those of `subprocess.Popen`.
-    """
+    """As `subprocess.run`, of a program that ends when this process does."""
     text = options.pop("input", None)
     if text is not None:
         options["stdin"] = subprocess.PIPE

@@ -14,11 +14,7 @@ from command_line.outputs import checksum
 
 
 def command_typed(package: str) -> str:
-    """The command line of this process, as it can be typed again.
-
-    Args:
-        package: what follows `python -m`.
-    """
+    """The command line of this process, as it can be typed again."""
     return shlex.join([*words_before(package), *sys.argv[1:]])
 
 
@@ -46,9 +42,6 @@ def path_in_record(path, folder) -> str:
     """How a record names a file or folder that is read again with it: an absolute path as it is, any other
     relative to the record. So `folder / name` is found from every working directory, and when both have moved
     together.
-
-    Args:
-        folder: of the record.
     """
     path = Path(path)
     if path.is_absolute():

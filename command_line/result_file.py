@@ -8,6 +8,7 @@ from command_line.measurements import EXAMPLES, Measured, write_arrays, write_ex
 from command_line.option_classes import by_name
 from command_line.outputs import write_json
 from command_line.provenance import checksums, command_typed
+from command_line.step import Step
 
 FORMAT = 1
 
@@ -26,22 +27,28 @@ def write_result(
 
     Args:
         program: "eval" or "embeddings", whose command it is.
-        kind: of the result file, and its name.
         options: a dataclass with everything that changes what is measured.
-        inputs: files that the measurement depends on.
         measure: returns the rows and what they are of, to which "format", "kind", "inputs" and "command" are
             added.
-        output: folder for all files.
-        force: measure again what is done.
         beside: makes further files of the record; returns them.
     """
     output, inputs = Path(output), [Path(path) for path in inputs]
     file = output / f"{kind}.json"
     stamp = Stamp(output / f".{kind}.done", kind, by_name(options), inputs)
-    if stamp.is_current(force):
-        return
-    measured = measure()
-    stamp.begin()
+
+    def prepare() -> Callable[[], list[Path]]:
+        measured = measure()
+        about = {"inputs": checksums(inputs), "command": command_typed(program)}
+        return lambda: _write(file, measured, about, beside)
+
+    if Step(stamp, force).do(prepare):
+        print(file)
+
+
+def _write(
+    file: Path, measured: Measured, about: dict, beside: Callable[[Path, dict], list[Path]]
+) -> list[Path]:
+    """Write what was measured; returns the files."""
     files = [file, file.with_suffix(".csv")]
     sums = {"rows_sha256": write_rows(files[1], measured.rows)}
     if measured.arrays:
@@ -53,14 +60,6 @@ def write_result(
         write_examples(examples, measured.examples)
     else:
         examples.unlink(missing_ok=True)
-    record = {
-        "format": FORMAT,
-        "kind": kind,
-        **measured.record,
-        **sums,
-        "inputs": checksums(inputs),
-        "command": command_typed(program),
-    }
+    record = {"format": FORMAT, "kind": file.stem, **measured.record, **sums, **about}
     write_json(file, record)
-    stamp.finish([*files, *beside(file, record)])
-    print(file)
+    return [*files, *beside(file, record)]

@@ -8,11 +8,7 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 class Stopped(KeyboardInterrupt):
-    """Somebody asked the command to end. Libraries treat it as the KeyboardInterrupt that it is.
-
-    Attributes:
-        status: the exit status that shells give to it: 130 or 143.
-    """
+    """Somebody asked the command to end. Libraries treat it as the KeyboardInterrupt that it is."""
 
     def __init__(self, number: int):
         super().__init__(_WORDS[number])

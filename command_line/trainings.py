@@ -2,8 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from typing_extensions import TypedDict
 
@@ -11,6 +10,7 @@ from command_line.completion import Stamp
 from command_line.errors import InputError
 from command_line.outputs import write_json
 from command_line.records import read_record
+from command_line.step import Step
 
 STATE = "training"  # folder of what the trainer needs to go on
 WORK = "work.json"  # in it: what is being done
@@ -24,11 +24,7 @@ class Work(TypedDict):
 
 
 def check_one_process(training: str) -> None:
-    """Refuse to be one of several processes of a launcher, which would all write the same folder.
-
-    Args:
-        training: what runs in one process, for the message.
-    """
+    """Refuse to be one of several processes of a launcher, which would all write the same folder."""
     processes = os.environ.get("WORLD_SIZE", "1")
     if processes != "1":
         raise InputError(
@@ -37,13 +33,12 @@ def check_one_process(training: str) -> None:
         )
 
 
-class TrainingFolder:
-    """The folder that a training writes: complete, half done by a run that was killed, or new.
+class TrainingFolder(Step):
+    """The folder that a training writes: complete, half done by a run that was killed, or new. The work
+    is given the settings as records have them, and returns the record of the training.
 
     Args:
-        stamp: of the training.
-        results: pattern of the folders that it makes.
-        force: forget what is done or was begun.
+        results: pattern of the folders that the training makes.
         states: patterns of what it can go on from.
 
     Attributes:
@@ -51,14 +46,19 @@ class TrainingFolder:
     """
 
     def __init__(
-        self, stamp: Stamp, results: str, force: bool, states: Sequence[str] = (f"{STATE}/checkpoint-*",)
+        self,
+        stamp: Stamp,
+        force: bool,
+        record: str,
+        results: str,
+        states: Sequence[str] = (f"{STATE}/checkpoint-*",),
     ):
-        self.stamp, self.folder, self.state = stamp, stamp.folder, stamp.folder / STATE
-        self._results, self._force, self._states = results, force, states
+        super().__init__(stamp, force)
+        self.folder, self.state = stamp.folder, stamp.folder / STATE
+        self._record, self._results, self._states = self.folder / record, results, states
 
     def is_complete(self) -> bool:
-        """Whether the training is done; says so."""
-        complete = self.stamp.is_current(self._force)
+        complete = super().is_complete()
         if complete:
             shutil.rmtree(self.state, ignore_errors=True)  # of a run that was killed at its very end
         return complete
@@ -72,11 +72,11 @@ class TrainingFolder:
                 and has no state yet has nothing to lose.
         """
         self.stamp.check_free()
-        if self._force:
+        if self.force:
             return False
         work = self.state / WORK
         goes_on = work.is_file() and any(any(self.folder.glob(pattern)) for pattern in self._states)
-        self.stamp.check_same(self.stamp.recorded() or (read_record(work, Work) if goes_on else {}))
+        self._check_same(self.stamp.recorded() or (read_record(work, Work) if goes_on else {}))
         made = sorted(path.name for path in self.folder.glob(self._results))
         if made and not goes_on and self.stamp.is_current():
             raise InputError(
@@ -88,6 +88,21 @@ class TrainingFolder:
                 " go on from; give another --output, or --force to train anew"
             )
         return goes_on
+
+    def _check_same(self, begun: dict) -> None:
+        """Half a training goes on as what it began as, or not at all."""
+        for part in ("settings", "inputs") if begun else ():
+            before, now = begun[part], self.stamp.work[part]
+            for name in before | now:
+                if before.get(name) != now.get(name):
+                    raise InputError(
+                        f"{self.folder}: was trained with another {name}; give another --output, or --force"
+                        " to begin anew"
+                    )
+
+    def run(self, work: Callable[[dict], dict]) -> dict:
+        self.begin()
+        return work(self.stamp.settings)
 
     def begin(self) -> None:
         """Make the folder ready for this training, or for its rest. What may still be refused is read before:
@@ -104,17 +119,9 @@ class TrainingFolder:
                     shutil.rmtree(path)
         write_json(self.state / WORK, self.stamp.work)
 
-    def finish(self, name: str, record: dict) -> None:
-        """Write the record of the training, and remove what was needed to go on.
-
-        Args:
-            name: of the record's file.
-        """
-        write_json(self.folder / name, record)
-        self.stamp.finish([self.folder / name, *self._files()])
+    def finish(self, written: dict) -> None:
+        """Write the record of the training, and remove what was needed to go on."""
+        write_json(self._record, written)
+        results = (path for result in self.folder.glob(self._results) for path in result.rglob("*"))
+        super().finish([self._record, *(path for path in results if path.is_file())])
         shutil.rmtree(self.state)
-
-    def _files(self) -> Iterator[Path]:
-        """The files of all results."""
-        for result in self.folder.glob(self._results):
-            yield from (path for path in result.rglob("*") if path.is_file())

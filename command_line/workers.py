@@ -83,9 +83,6 @@ class Workers:
     One worker means this process itself. Workers are forked on entering, before anything of ours starts a
     thread, and know what has been loaded by then. A worker that dies (killed for its memory) is an error,
     never a hang; an exception of the function arrives with its type.
-
-    Attributes:
-        number: how many.
     """
 
     def __init__(self, number: int):

@@ -1,7 +1,8 @@
-"""Lines, tokens and lengths of a corpus, per language and direction.
+"""Sizes of a corpus; lines, tokens and lengths per language and direction.
 
 Tokens are what spaces separate, so run it on the output of `tokenize` or `subword`. Writes corpus_stats.md,
-.csv, .json (with the length histograms) and .png.
+.csv, .json (with the length histograms) and .png. Sizes in corpus_stats.md are the columns of Tables 7.1 and
+8.1 of the thesis, and those of Tables 2.1, 4.1 and 6.1.
 """
 
 from collections import Counter
@@ -16,7 +17,8 @@ from command_line.progress import progress
 from command_line.spreadsheets import csv_text
 from command_line.workers import Workers, dask_option, make_workers, workers_option
 from data_prep.blocks import Block, read_blocks
-from data_prep.formats.texts import SPLITS, TRAIN, Text, find_texts
+from data_prep.formats.texts import SPLITS, TEST, TRAIN, VALID, Text, find_texts
+from data_prep.languages import find_language
 
 COLUMNS = (
     "split",
@@ -117,12 +119,53 @@ def language_rows(totals: dict[tuple[str, str], Counter]) -> list[dict]:
     ]
 
 
+def overview(lines: dict[str, dict[str, int]]) -> list[dict]:
+    """The row of Tables 7.1 and 8.1; none without training bitext.
+
+    Args:
+        lines: pair of languages, or a language alone -> split -> lines.
+    """
+    bitexts = {name: splits for name, splits in lines.items() if "-" in name}
+    trained = [splits[TRAIN] for splits in bitexts.values() if TRAIN in splits]
+    if not trained:
+        return []
+    languages = sorted({code for pair in bitexts for code in pair.split("-")})
+    row = {
+        "languages": ", ".join(languages),
+        "supervised": 2 * len(trained),
+        "zero-shot": len(languages) * (len(languages) - 1) - 2 * len(trained),
+        "train": 2 * sum(trained),
+    }
+    for split in (VALID, TEST):
+        sizes = sorted({splits[split] for splits in bitexts.values() if split in splits})
+        row[split] = " to ".join(f"{size:,}" for size in (sizes if len(sizes) < 2 else (sizes[0], sizes[-1])))
+    return [row]
+
+
+def size_rows(lines: dict[str, dict[str, int]]) -> list[dict]:
+    """A row per text, as in Tables 2.1, 4.1 and 6.1, and their sum."""
+    rows = []
+    for name in sorted(lines):
+        languages = [find_language(code) for code in name.split("-")]
+        row = {
+            "text": name,
+            "languages": " – ".join(language.name if language else "?" for language in languages),
+        }
+        row["scripts"] = " – ".join((language and language.script) or "?" for language in languages)
+        rows.append(row | {split: lines[name].get(split, "") for split in SPLITS})
+    total = {split: sum(row[split] or 0 for row in rows) for split in SPLITS}
+    return [*rows, {"text": "all", "languages": "", "scripts": "", **total}]
+
+
 def as_markdown(rows: list[dict]) -> str:
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * 3 + " ---: |" * (len(COLUMNS) - 3)]
+    """A table with the keys of the first row as its head."""
+    head = list(rows[0])
+    dashes = ("---:" if isinstance(rows[0][name], int | float) else "---" for name in head)
+    table = ["| " + " | ".join(head) + " |", "| " + " | ".join(dashes) + " |"]
     for row in rows:
-        cells = (f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in COLUMNS)
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        cells = (f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in head)
+        table.append("| " + " | ".join(cells) + " |")
+    return "\n".join(table) + "\n"
 
 
 def shares_of_lengths(histogram: Counter) -> list[float]:
@@ -157,17 +200,20 @@ def main(job: CorpusStatsJob) -> None:
         raise InputError(f"--output {job.output}: is the input folder, expected another one")
     rows: list[dict] = []
     totals: dict[tuple[str, str], Counter] = {}
+    lines: dict[str, dict[str, int]] = {}
     details = {}
     with make_workers(job.workers, job.dask) as workers:
         for text in texts:
             sides = histograms(text, workers)
             rows += rows_of(text, sides)
+            lines.setdefault(text.pair, {})[text.split] = sides[0].total()
             for language, name, histogram in zip(text.languages, text.names(), sides, strict=True):
                 totals.setdefault((text.split, language), Counter()).update(histogram)
                 details[name] = {str(size): histogram[size] for size in sorted(histogram)}
     rows += language_rows(totals)
     remove_leftovers(job.output)
-    write_text(job.output / "corpus_stats.md", as_markdown(rows))
+    tables = "\n".join(as_markdown(table) for table in (overview(lines), size_rows(lines), rows) if table)
+    write_text(job.output / "corpus_stats.md", tables)
     write_text(
         job.output / "corpus_stats.csv",
         csv_text([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)]),
@@ -175,4 +221,4 @@ def main(job: CorpusStatsJob) -> None:
     write_json(job.output / "corpus_stats.json", {"format": 1, "rows": rows, "histograms": details})
     if not job.no_plot:
         plot(totals, job.output / "corpus_stats.png")
-    print(as_markdown(rows), end="")
+    print(tables, end="")

@@ -31,11 +31,8 @@ class BestModel(TrainerCallback):
     one so far, `best-UPDATE`; both survive a kill.
 
     Args:
-        state: the trainer's folder.
         model: is in evaluation mode while it is measured.
         updates: at which checkpoints are made; the last one is the training's.
-        score: which of the measures decides.
-        measure: the model as it is now; gives measures by name.
         save: the model into a folder that is not there yet.
         shown: what a line on stderr says of a checkpoint.
         before: measure also before the first update.

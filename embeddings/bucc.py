@@ -52,11 +52,7 @@ class Job:
     force: bool = force_switch()
 
     def check(self) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: a threshold of a pair that is not mined, or of all pairs besides; or of `Rescoring`.
-        """
+        """Refuse options that do not fit each other."""
         self.mining.rescoring.check(self.mining.margin)
         if self.threshold_from is None:
             return
@@ -101,16 +97,12 @@ class Job:
 
     def files(self) -> list[Path]:
         every = [(pair, part) for pair in self.pairs for part in self.parts()]
-        paths = [path for one in every for path in [*self.texts(*one), self.gold(*one)]]
+        paths = [path for of_part in every for path in [*self.texts(*of_part), self.gold(*of_part)]]
         return [path for path in paths if path]
 
 
 def _languages(pair: str) -> list[str]:
-    """Both languages of a pair, as `de-en`.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Both languages of a pair, as `de-en`."""
     languages = pair.split("-")
     if len(set(languages)) != 2 or len(languages) != 2 or not all(map(LANGUAGE_CODE.fullmatch, languages)):
         raise InputError(f"--pairs {pair}: expected two languages, for example de-en")
@@ -135,7 +127,7 @@ def main(job: Job) -> None:
 
 @dataclass(frozen=True)
 class Mined:
-    """What was found in a part.
+    """What was mined from a part.
 
     Attributes:
         gold: right pairs; None where they are not known.
@@ -143,7 +135,7 @@ class Mined:
 
     sides: list[Side]
     gold: set[tuple[int, int]] | None
-    found: MinedPairs
+    candidates: MinedPairs
 
 
 def measure(job: Job, output: Path, lists: PairLists) -> Measured:
@@ -168,17 +160,17 @@ def measure(job: Job, output: Path, lists: PairLists) -> Measured:
 
 def _cut(threshold: float, mined: Mined, file: Path, lists: PairLists) -> list[dict]:
     """Rows of what reaches the threshold, which is kept for its file."""
-    kept = mined.found.reaching(threshold)
-    pairs = pairs_of(mined.sides, mined.found.first[:kept], mined.found.second[:kept])
-    lists.add(file, mined.found.scores[:kept], pairs)
-    scores = scored(mined.found.pairs(kept), mined.gold)
+    kept = mined.candidates.reaching(threshold)
+    pairs = pairs_of(mined.sides, mined.candidates.first[:kept], mined.candidates.second[:kept])
+    lists.add(file, mined.candidates.scores[:kept], pairs)
+    scores = scored(mined.candidates.pairs(kept), mined.gold)
     return counts(
-        mined.sides, kept, threshold, without_neighbourhood=mined.found.without_neighbourhood, **scores
+        mined.sides, kept, threshold, without_neighbourhood=mined.candidates.without_neighbourhood, **scores
     )
 
 
 def _ranking(mined: Mined) -> Ranking:
-    return Ranking(mined.found.scores, mined.found.pairs(), mined.gold)
+    return Ranking(mined.candidates.scores, mined.candidates.pairs(), mined.gold)
 
 
 def mine_part(job: Job, encoder: SentenceEncoder, pair: str, part: str) -> Mined:

@@ -12,6 +12,8 @@ best checkpoint becomes DIR/encoder, a folder of sentence-transformers, for --mo
 P@1 of every checkpoint, and of the encoder before training. A killed training continues.
 """
 
+from collections.abc import Callable
+
 from command_line.completion import Stamp
 from command_line.option_classes import by_name
 from command_line.provenance import checksums, command_typed, versions
@@ -28,14 +30,13 @@ def main(job: Calibration) -> None:
     pairs = job.validation.pairs()
     inputs = [*job.nli, job.sts, *texts_of(pairs), *EncoderOptions(job.model).files(job.output)]
     stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    folder = TrainingFolder(stamp, f"{ENCODER}*", job.force)
-    if not folder.is_complete():
-        calibrate(job, pairs, inputs, folder)
+    training = TrainingFolder(stamp, job.force, f"{KIND}.json", f"{ENCODER}*")
+    training.do(lambda: prepared(job, pairs, inputs))
     print(job.output / ENCODER)
 
 
-def calibrate(job: Calibration, pairs: list, inputs: list, folder: TrainingFolder) -> None:
-    """Train from the beginning, or from the last state. Nothing is written before all has been read."""
+def prepared(job: Calibration, pairs: list, inputs: list) -> Callable[[dict], dict]:
+    """The training, of inputs that have been read."""
     from data_prep.model_folders.libraries import reading
     from embeddings.calibration.examples import Course, read_inferences, read_rated
 
@@ -51,21 +52,23 @@ def calibrate(job: Calibration, pairs: list, inputs: list, folder: TrainingFolde
     torch.manual_seed(job.seed)  # of weights that the encoder lacks and does not use
     model = load_encoder(job)
     course = Course(inferences, rated, job.nli_epochs, job.sts_epochs, job.batch_size, job.seed)
-    folder.begin()
-    checkpoints = train(job, job.output, model, course, pairs)
-    if job.layer is not None:
-        save_all_layers(job, job.output)
-    record = {
-        "format": 1,
-        "kind": KIND,
-        "settings": folder.stamp.settings,
-        "examples": {"nli": len(inferences), "sts": len(rated)},
-        "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
-        "before": checkpoints[0],
-        "best": best_of(checkpoints, SCORE),
-        "checkpoints": checkpoints[1:],
-        "inputs": checksums(inputs),
-        "command": command_typed("embeddings"),
-        "versions": versions("torch", "transformers", "sentence-transformers", "accelerate"),
-    }
-    folder.finish(f"{KIND}.json", record)
+
+    def calibrate(settings: dict) -> dict:
+        checkpoints = train(job, job.output, model, course, pairs)
+        if job.layer is not None:
+            save_all_layers(job, job.output)
+        return {
+            "format": 1,
+            "kind": KIND,
+            "settings": settings,
+            "examples": {"nli": len(inferences), "sts": len(rated)},
+            "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
+            "before": checkpoints[0],
+            "best": best_of(checkpoints, SCORE),
+            "checkpoints": checkpoints[1:],
+            "inputs": checksums(inputs),
+            "command": command_typed("embeddings"),
+            "versions": versions("torch", "transformers", "sentence-transformers", "accelerate"),
+        }
+
+    return calibrate

@@ -90,11 +90,7 @@ class Classification:
         return self.train_languages or self.languages
 
     def check(self) -> None:
-        """Refuse options that the layout has not, or lacks.
-
-        Raises:
-            InputError: there is one.
-        """
+        """Refuse options that the layout has not, or lacks."""
         categories = self.corpus.categories
         if (self.category is not None) != bool(categories):
             expected = f"expected one, for example {categories[0]}" if categories else "expected none"
@@ -116,10 +112,10 @@ class Classification:
 
     def read(self, part: str, path: Path) -> Part:
         """A file; of a training part as much as is asked for."""
-        found = self.corpus.read(path)
+        whole = self.corpus.read(path)
         if part != TRAIN or not self.corpus.draws:
-            return found
-        return found.some(int(self.train_size or self.corpus.train_size) // len(set(found.labels)))
+            return whole
+        return whole.some(int(self.train_size or self.corpus.train_size) // len(set(whole.labels)))
 
 
 def _is_even(text: str) -> bool:
@@ -175,11 +171,7 @@ def measure(job: Classification) -> Measured:
 
 
 def check_labels(job: Classification, parts: dict[tuple[str, str], Part]) -> None:
-    """Refuse labels that nothing can be learned from.
-
-    Raises:
-        InputError: a label that is not in the training part of the first language, or only one label.
-    """
+    """Refuse labels that nothing can be learned from."""
     taught = parts[job.taught[0], TRAIN]
     labels = set(taught.labels)
     if len(labels) < 2:

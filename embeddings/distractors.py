@@ -69,17 +69,17 @@ class Distractors:
         """Their language, and how many there are."""
         return {self.language: len(self.sentences)} if self.language else {}
 
-    def errors_by_type(self, found: Sequence[str], right: Sequence[str]) -> dict[str, int]:
+    def errors_by_type(self, retrieved: Sequence[str], right: Sequence[str]) -> dict[str, int]:
         """How many sentences were taken for each right one, by what was changed in it."""
         types = Counter(
-            self._type(one.strip(), other.strip())
-            for one, other in zip(found, right, strict=True)
-            if one != other
+            self._type(given.strip(), other.strip())
+            for given, other in zip(retrieved, right, strict=True)
+            if given != other
         )
         return dict(sorted(types.items()))
 
-    def _type(self, found: str, right: str) -> str:
-        source, change = self.changes.get(found, ("", MISALIGNED))
+    def _type(self, retrieved: str, right: str) -> str:
+        source, change = self.changes.get(retrieved, ("", MISALIGNED))
         return change if source == right else MISALIGNED
 
 

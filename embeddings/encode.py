@@ -1,25 +1,24 @@
-"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record. With
---token-states, `DIR/FILE.states.npy` has the states of its tokens.
+"""Turn text into vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
+With --token-states, `DIR/FILE.states.npy` has the states of the tokens.
 
-Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
-`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, the sums over tokens of every layer of an encoder that
-stays frozen: `DATA/SPLIT.A-B.LANG.NAME.layers`.
+With --data, the command stores a teacher's vectors of binarized sentences for training (thesis 3.3):
+`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, it stores the sums over tokens of every layer of a
+frozen encoder: `DATA/SPLIT.A-B.LANG.NAME.layers`.
 
-Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
-is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are
-encoded once, and lines of one length together. A command that was killed continues at the window where it
-was, and ends with the same bytes.
+An empty line has the vector that the encoder gives to no text, or zeros. Files may be larger than the memory,
+because text is read in windows of lines. A killed command continues and ends with the same bytes.
 """
 
-import functools
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cache, partial
 from pathlib import Path
 
 from command_line import options as types
 from command_line.completion import Stamp
 from command_line.errors import InputError, at, check_file
-from command_line.journal import JournaledStep
+from command_line.journal import Journal, JournaledStep
 from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import by_name, force_switch, option, positional, switch
 from command_line.outputs import write_json
@@ -62,15 +61,15 @@ class Encoding:
     of_data: DataOptions = field(compare=False)
     encoder: EncoderOptions
     language: str | None = option(
-        "of the text (default: what the name of FILE ends with)", type=LANGUAGE, metavar="LANG"
+        "language of the text (default: the end of FILE's name)", type=LANGUAGE, metavar="LANG"
     )
     token_states: bool = switch(
-        "also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
+        "also store the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
         compare=False,
     )
-    normalize: bool = switch("vectors of length 1")
+    normalize: bool = switch("store vectors of length 1")
     dtype: str = option(
-        "of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
+        "numbers on disk; float16 ends at 65504; int8 and binary (one bit) give vectors of length 1",
         "float32",
         choices=DTYPES,
     )
@@ -80,6 +79,9 @@ class Encoding:
     @property
     def normalizes(self) -> bool:
         return self.normalize or self.dtype not in FLOATS
+
+    def language_of(self, path: Path) -> str | None:
+        return self.language or language_in_name(path)
 
 
 def main(job: Encoding) -> None:
@@ -97,11 +99,7 @@ def main(job: Encoding) -> None:
 
 
 def check_data_options(job: Encoding) -> None:
-    """Refuse what does not go with --data.
-
-    Raises:
-        InputError: an option is of texts alone, or of another kind of vectors.
-    """
+    """Refuse what does not go with --data."""
     for name in ("texts", "output", "language", "token_states"):
         if getattr(job, name):
             typed = "FILE" if name == "texts" else f"--{name.replace('_', '-')}"
@@ -116,11 +114,7 @@ def check_data_options(job: Encoding) -> None:
 
 
 def check_text_options(job: Encoding) -> None:
-    """Refuse what does not go with texts.
-
-    Raises:
-        InputError: there is no text or no output, or an option is of --data alone, or of vectors.
-    """
+    """Refuse what does not go with texts."""
     if not job.texts or job.output is None:
         raise InputError("expected FILE... and --output, or --data")
     for name, value in vars(job.of_data).items():
@@ -135,14 +129,13 @@ def check_text_options(job: Encoding) -> None:
 def encode_texts(job: Encoding) -> None:
     """The vectors of every text, and the states of its tokens, unless they are there."""
     check_text_options(job)
-    load = functools.cache(job.encoder.load)  # not before there is something to encode
+    load = cache(job.encoder.load)  # not before there is something to encode
     for path, output in zip(job.texts, outputs_of(job.texts, job.output), strict=True):
         check_file(path, "text, one sentence per line")
         inputs = [path, *job.encoder.files(job.output)]
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), by_name(job), inputs)
         step = JournaledStep(stamp, job.force, output.with_name(f".{output.name}.journal.jsonl"))
-        if not step.is_complete():
-            encode_file(job, load(), path, output, step)
+        step.do(lambda path=path, output=output: prepared(job, load(), path, output))
         if job.token_states:
             encode_states(job, load, path, output)
         print(output)
@@ -164,41 +157,47 @@ def outputs_of(texts: list[Path], folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def encode_file(
-    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, step: JournaledStep
-) -> None:
-    """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning.
+def prepared(
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path
+) -> Callable[[Journal], list[Path]]:
+    """The encoding of one text, whose language the encoder knows.
 
     Raises:
-        InputError: the text is empty, not UTF-8 or damaged, or a line has a vector that is NaN, infinite, or
-            beyond float16; names the line.
+        InputError: the text is empty, or not of a language of the encoder; the work's, the text is not UTF-8
+            or damaged, or a line has a vector that is NaN, infinite, or beyond float16 (names the line).
     """
-    lines, language = count_lines(path), job.language or language_in_name(path)
+    lines = count_lines(path)
     if not lines:
         raise InputError(f"{path}: is empty, expected lines of text")
-    with of_text(path, "--language"):  # whether the encoder knows it, before anything is written
-        encoder.encode([], language)
+    with of_text(path, "--language"):
+        encoder.encode([], job.language_of(path))
+    return partial(encode_file, job, encoder, path, output, lines)
+
+
+def encode_file(
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, lines: int, journal: Journal
+) -> list[Path]:
+    """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning."""
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
-    numbers = Numbers(job.dtype, encoder.width)
+    if job.force:
+        unfinished.unlink(missing_ok=True)
+    numbers, language = Numbers(job.dtype, encoder.width), job.language_of(path)
     reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
-    with step.journal() as journal:
-        if job.force:
-            unfinished.unlink(missing_ok=True)
-        vectors = create_vectors(unfinished, lines, numbers)
-        store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
-        encode_all = reading.all_by(encoder, job.dask)
-        done = encode_windows(windows(path), encode_all, store, journal, f"encode {path.name}")
-        vectors.flush()
-        record = _describe(job, encoder, path, output, language, vectors, done)
-        record |= identity_of_vectors(unfinished)
-        os.replace(unfinished, output)
-        write_json(record_path(output), record)
-        step.finish([output, record_path(output)])
+    vectors = create_vectors(unfinished, lines, numbers)
+    store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
+    encode_all = reading.all_by(encoder, job.dask)
+    done = encode_windows(windows(path), encode_all, store, journal, f"encode {path.name}")
+    vectors.flush()
+    record = _describe(job, encoder, path, output, vectors, done)
+    record |= identity_of_vectors(unfinished)
+    os.replace(unfinished, output)
+    write_json(record_path(output), record)
     warn_of_cut(record["cut"], encoder.name, f"{path}: ")
+    return [output, record_path(output)]
 
 
 def _describe(
-    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, language, vectors, done: list[dict]
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, vectors, done: list[dict]
 ) -> dict:
     """The record beside the vectors, but for their checksum."""
     seconds = sum(entry["seconds"] for entry in done)
@@ -207,7 +206,7 @@ def _describe(
         "kind": KIND,
         "encoder": encoder.record(),
         "size": asdict(encoder.size),
-        "language": language,
+        "language": job.language_of(path),
         "text": text_in_record(path, output.parent, len(vectors)),
         "width": encoder.width,
         "dtype": job.dtype,

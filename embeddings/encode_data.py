@@ -53,29 +53,25 @@ class DataOptions:
     """Which sentences of binarized data are encoded."""
 
     data: Path | None = option(
-        "in place of FILE: binarized folder, whose sentences' vectors are stored there for training"
+        "in place of FILE: binarized folder; vectors of its sentences are stored there for training"
     )
-    split: list[str] | None = option(
-        f"of --data: names of sets (default: {SPLIT})", type=types.items(types.split)
-    )
+    split: list[str] | None = option(f"sets of --data (default: {SPLIT})", type=types.items(types.split))
     pairs: list[str] | None = option(
-        "of --data: pairs of languages, de-en,en-fr (default: all)",
+        "pairs of languages of --data, de-en,en-fr (default: all)",
         type=types.items(types.split),
         metavar="PAIR,…",
     )
-    name: str | None = option(
-        f"of --data: of the teacher, in names of files (default: {NAME})", type=types.split
-    )
+    name: str | None = option(f"name of the teacher in files of --data (default: {NAME})", type=types.split)
     text: Path | None = option(
-        "of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
-        " own dictionary need none, and evaluation sets lie in DATA/text"
+        "folder of the raw text of --data, the --text of `data_prep binarize`; not needed for encoders of the"
+        " data's own dictionary, and for evaluation sets, which are in DATA/text"
     )
     layer_sums: bool = switch(
-        "of --data: the sums over tokens of every layer, for what is trained above a frozen encoder"
+        "with --data: store the sums over tokens of every layer, to train above a frozen encoder"
         " (fairseq-train --layer-sums NAME)"
     )
     max_tokens: int | None = option(
-        "of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
+        "with --layer-sums: cut sentences at this number of tokens, </s> included; give the"
         " --max-source-positions of the training (default: 120)"
     )
 
@@ -91,12 +87,7 @@ class DataOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DataEncoding(DataOptions):
-    """What to encode, and how.
-
-    Attributes:
-        dtype: of the numbers on disk.
-        dask: as of `Reading.all_by`.
-    """
+    """What to encode, and how."""
 
     encoder: EncoderOptions
     normalize: bool
@@ -189,12 +180,7 @@ class Reader:
 
 
 def encode_sentences(job: DataEncoding, reader: Reader, prefix: Path, output: Path, force: bool) -> None:
-    """Store the vectors of the binarized sentences `prefix`, unless they are there.
-
-    Raises:
-        InputError: the raw text is not that of the sentences, or a vector is NaN, infinite or beyond float16;
-            names the line.
-    """
+    """Store the vectors of the binarized sentences `prefix`, unless they are there."""
     encoder, sentences = reader.encoder, load_sentences(prefix)
     language = prefix.suffix.removeprefix(".")
     encoder.encode([], language)  # whether the encoder knows the language, before anything is written
@@ -232,7 +218,6 @@ def store(
         description: of the file; "normalized" vectors are made so here.
         parts: number of the first sentence, and the sentences of each window.
         named: whose lines error messages name.
-        encode_all: as of `encode_windows`.
 
     Raises:
         InputError: a vector is NaN, infinite or beyond float16; names the line. Or another encoder's vectors
@@ -261,11 +246,7 @@ def store(
 
 
 def _refuse_another_encoder(output: Path, description: dict) -> None:
-    """Students that learn from its vectors are still to be continued, perhaps.
-
-    Raises:
-        InputError: the vectors of another encoder have the name; names both.
-    """
+    """Students that learn from its vectors are still to be continued, perhaps."""
     there = encoder_of(output)
     if there and encoder_identity(there) != encoder_identity(description["encoder"]):
         raise InputError(
@@ -283,11 +264,7 @@ def sentence_windows(sentences, size: int | None = None) -> Iterator[tuple[int, 
 
 
 def _compared(reader: Reader, raw: Path, sentences, language: str) -> Iterator[tuple[int, list[str]]]:
-    """The windows of raw text, whose first lines become the binarized sentences.
-
-    Raises:
-        InputError: one does not; names it.
-    """
+    """The windows of raw text, whose first lines become the binarized sentences."""
     for start, window in windows.windows(raw):
         # fairseq-preprocess does not say how text was segmented
         for row, line in enumerate(window[:COMPARED] if reader.preparation else (), start=start):

@@ -13,7 +13,7 @@ from command_line.lines import count_lines
 from command_line.option_classes import by_name
 from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
-from data_prep.formats.texts import language_in_name
+from command_line.step import Step
 from data_prep.formats.token_states import step_name, write_token_states
 from embeddings.cluster import Reading
 from embeddings.encoders.options import EncoderOptions
@@ -27,8 +27,6 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     """Store the states of a text, unless they are there.
 
     Args:
-        job: of `embeddings.encode`.
-        load: gives the encoder.
         output: the vectors beside which they lie.
 
     Raises:
@@ -38,9 +36,12 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
     settings = {name: value for name, value in by_name(job).items() if name != "normalize"}
     mark = output.with_name(f".{output.stem}.states.done")
     stamp = Stamp(mark, step_name(output), settings, [path, *job.encoder.files(output.parent)])
-    if stamp.is_current(job.force):
-        return
-    encoder, language = load(), job.language or language_in_name(path)
+    Step(stamp, job.force).do(lambda: prepared(job, load(), path, output))
+
+
+def prepared(job, encoder: SentenceEncoder, path: Path, output: Path) -> Callable[[], list[Path]]:
+    """The storing of the states of a text, of which the first ones have been computed: there are any."""
+    language = job.language_of(path)
     record = {
         "encoder": encoder.record(),
         "language": language,
@@ -49,20 +50,21 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
         "versions": versions("torch", "numpy"),
     }
     reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode_tokens", (language,))
-    encode_all = reading.all_by(encoder, job.dask)
-    states = _states(encode_all, path, record["text"]["lines"])
-    first = next(states)  # whether there are any, before what is complete becomes unfinished
-    stamp.begin()
-    try:
-        written = write_token_states(output, chain([first], states), job.dtype, record)
-    except InputError as error:
-        raise InputError(f"{path}, {error}") from None
-    stamp.finish(written)
+    states = _states(reading.all_by(encoder, job.dask), path, record["text"]["lines"])
+    first = next(states)
+
+    def write() -> list[Path]:
+        try:
+            return write_token_states(output, chain([first], states), job.dtype, record)
+        except InputError as error:
+            raise InputError(f"{path}, {error}") from None
+
+    return write
 
 
 def _states(encode_all: Callable, path: Path, lines: int) -> Iterator[tuple]:
     encoded = encode_all(windows(path, WINDOW))
-    for window in progress(encoded, lines, f"states {path.name}", "line", size=lambda one: one.lines):
+    for window in progress(encoded, lines, f"states {path.name}", "line", size=lambda window: window.lines):
         if window.vectors is None:
             raise InputError(
                 f"{at(path, window.start + window.not_finite + 1)}: a state is NaN or infinite; expected an"

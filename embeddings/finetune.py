@@ -11,6 +11,7 @@ what every checkpoint reached in validation, and DIR/finetuning.csv what the bes
 training that was killed goes on; with other --test files the same model is tested again.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +57,11 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
     encoders = [EncoderOptions(model).files(folder) for model in (job.model, job.pooler) if model]
     inputs = [*texts, *(path for files in encoders for path in files)]
     stamp = Stamp(folder / ".training.done", "training", by_name(job), inputs)
-    training = TrainingFolder(stamp, MODEL, force)
-    if training.is_complete():
-        return
+    TrainingFolder(stamp, force, LEARNED, MODEL).do(lambda: prepared(job, pairs, folder, tests))
+
+
+def prepared(job: Training, pairs: list, folder: Path, tests: list[Examples]) -> Callable[[dict], dict]:
+    """The training, of inputs that have been read."""
     train, valid = read_files(job.what, job.train), read_files(job.what, job.valid or ())
     for pair in pairs:
         read_sides(pair)
@@ -67,9 +70,12 @@ def learn(job: Training, folder: Path, force: bool, tests: list[Examples]) -> No
     with reading(job.model, "transformers"):
         from embeddings.finetuning.training import Learner
     learner = Learner(job, train, valid, tests)
-    training.begin()
-    (folder / f"{KIND}.json").unlink(missing_ok=True)  # of a model that is no more
-    training.finish(LEARNED, learned(job, learner, learner.train(folder)))
+
+    def finetune(settings: dict) -> dict:
+        (folder / f"{KIND}.json").unlink(missing_ok=True)  # of a model that is no more
+        return learned(job, learner, learner.train(folder))
+
+    return finetune
 
 
 def learned(job: Training, learner, checkpoints: list[dict]) -> dict:

@@ -6,7 +6,9 @@ command, also for millions of sentences, by memory map.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from command_line import options as types
@@ -17,6 +19,7 @@ from command_line.option_classes import by_name, force_switch, option, output_fo
 from command_line.outputs import checksum, write_json
 from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
+from command_line.step import Step
 from data_prep.formats.texts import LANGUAGE, language_in_name
 from data_prep.formats.vectors import (
     FORMAT,
@@ -60,17 +63,16 @@ def main(job: Import) -> None:
             raise InputError(f"{source}: --output {job.output} would replace it; choose another folder")
         settings = {name: value for name, value in by_name(job).items() if name != "vectors"}
         stamp = Stamp(output.with_name(f".{output.name}.done"), step_name(output), settings, [text, source])
-        if not stamp.is_current(job.force):
-            import_file(job, text, source, output, stamp)
+        Step(stamp, job.force).do(partial(prepared, job, text, source, output))
         print(output)
 
 
-def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stamp) -> None:
-    """Copy the vectors of one text, and write their record.
+def prepared(job: Import, text: Path, source: Path, output: Path) -> Callable[[], list[Path]]:
+    """The copying of the vectors of one text, which have been opened.
 
     Raises:
-        InputError: they are not one per line, no table of float16 or float32, NaN or infinite (names the
-            vector), or have a record already.
+        InputError: they are not one per line, no table of float16 or float32, or have a record already; the
+            work's, they are NaN or infinite (names the vector).
     """
     lines = count_lines(text)
     if not lines:
@@ -79,11 +81,15 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
         raise InputError(f"{source}: has a record already; give its folder, {source.parent}, as --model")
     is_raw = source.suffix == ".emb"
     vectors = VectorsFile.raw(source, lines) if is_raw else VectorsFile.open(source, lines=lines)
-    stamp.begin()
+    return lambda: import_file(vectors, output, _describe(job, text, output, vectors))
+
+
+def import_file(vectors: VectorsFile, output: Path, record: dict) -> list[Path]:
+    """Copy vectors, and write their record; returns the files."""
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
-    copy = create_vectors(unfinished, lines, vectors.numbers)
-    title = f"import {source.name}, {vectors.width} numbers"
-    blocks = progress(vectors.blocks(ROWS), lines, title, "line", size=lambda block: len(block[1]))
+    copy = create_vectors(unfinished, len(vectors), vectors.numbers)
+    title = f"import {vectors.path.name}, {vectors.width} numbers"
+    blocks = progress(vectors.blocks(ROWS), len(vectors), title, "line", size=lambda block: len(block[1]))
     try:
         for start, block in blocks:
             copy[start : start + len(block)] = block
@@ -91,10 +97,10 @@ def import_file(job: Import, text: Path, source: Path, output: Path, stamp: Stam
         unfinished.unlink()
         raise
     copy.flush()
-    record = _describe(job, text, output, vectors) | identity_of_vectors(unfinished)
+    record |= identity_of_vectors(unfinished)
     os.replace(unfinished, output)
     write_json(record_path(output), record)
-    stamp.finish([output, record_path(output)])
+    return [output, record_path(output)]
 
 
 def _describe(job: Import, text: Path, output: Path, vectors: VectorsFile) -> dict:

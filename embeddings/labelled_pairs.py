@@ -45,11 +45,7 @@ class LineOfNli(TypedDict):
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """Two sentences and the label of their relation, with runs of white space as one space.
-
-    Attributes:
-        line: of the file, from 1.
-    """
+    """Two sentences and the label of their relation, with runs of white space as one space."""
 
     first: str
     second: str
@@ -109,11 +105,11 @@ def _layout_of(fields: Sequence[str]) -> tuple[str, ...] | None:
     return next((layout for layout in LAYOUTS if set(layout) <= set(fields)), None)
 
 
-def check_label(label: str, known: Sequence[str], path: Path, line: int) -> None:
-    """Refuse a label that is not among the known ones.
+def check_label(label: str, labels: Sequence[str], path: Path, line: int) -> None:
+    """Refuse a label that is not among those of the data.
 
     Raises:
         InputError: it is not; names file and line.
     """
-    if label not in known:
-        raise InputError(f"{at(path, line)}: label {label!r:.40}, expected one of {', '.join(known)}")
+    if label not in labels:
+        raise InputError(f"{at(path, line)}: label {label!r:.40}, expected one of {', '.join(labels)}")

@@ -87,11 +87,7 @@ class Part:
 
 
 def read_labelled_lines(path: Path) -> Part:
-    """Read `label<TAB>sentence` lines.
-
-    Raises:
-        InputError: a line has no tab, or the file no line.
-    """
+    """Read `label<TAB>sentence` lines."""
 
     def rows() -> Iterator[tuple[int, str, str]]:
         for number, line in enumerate(read_lines(path), start=1):
@@ -104,11 +100,7 @@ def read_labelled_lines(path: Path) -> Part:
 
 
 def read_reviews_xml(path: Path) -> Part:
-    """Read `<item>` elements with `<rating>`, `<summary>` and `<text>`.
-
-    Raises:
-        InputError: no well-formed XML, a document type, or an item without a rating above or below 3.
-    """
+    """Read `<item>` elements with `<rating>`, `<summary>` and `<text>`."""
 
     def rows() -> Iterator[tuple[int, str, str]]:
         for number, item in _items(path):
@@ -162,11 +154,7 @@ def _items(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def read_reviews_json(path: Path) -> Part:
-    """Read an object per line with stars, review_title and review_body.
-
-    Raises:
-        InputError: a line is something else, or has a number of stars that is none.
-    """
+    """Read an object per line with stars, review_title and review_body."""
 
     def rows() -> Iterator[tuple[int, str, str]]:
         for number, line in enumerate(read_lines(path), start=1):
@@ -197,7 +185,6 @@ class Layout:
     Attributes:
         name: of the corpus in tables; None for its folder's.
         file: language, part, number of training sentences and category -> path in the folder.
-        read: a file.
         train_size: of the paper; None for whatever there is.
         draws: that many are drawn from the training file, as many of each label; else the file has them.
         categories: the corpus has several, one of which must be chosen.

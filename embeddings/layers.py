@@ -41,16 +41,12 @@ def main(job: MeasuredLayers) -> None:
 
 
 def depth_of(folder: Path) -> int | None:
-    """The number of layers of an encoder; None if there is no such folder.
-
-    Raises:
-        InputError: config.json does not say it.
-    """
+    """The number of layers of an encoder; None if there is no such folder."""
     config = folder / "config.json"
     if not config.exists():
         return None
-    known = json.loads(config.read_text(encoding="utf-8"))
-    depth = next((known[name] for name in _DEPTHS if name in known), None)
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    depth = next((settings[name] for name in _DEPTHS if name in settings), None)
     if not isinstance(depth, int):
         raise InputError(f"{config}: no {_DEPTHS[0]}; expected a folder of transformers")
     return depth

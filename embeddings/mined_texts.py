@@ -94,10 +94,10 @@ def pairs_of(sides: Sequence[Side], first: np.ndarray, second: np.ndarray) -> It
     Args:
         first, second: places among the different sentences of either side.
     """
-    found = (
+    sentences = (
         lines_at(side.text, side.rows[which]) for side, which in zip(sides, (first, second), strict=True)
     )
-    return zip(*found, strict=True)
+    return zip(*sentences, strict=True)
 
 
 class PairLists:

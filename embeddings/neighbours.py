@@ -76,9 +76,11 @@ def measure(job: Job) -> Measured:
         run,
         [
             row
-            for one in examples
+            for example in examples
             for row in numbers(
-                {"cosine": one["cosine"]}, part=f"line {one['line']}", repeat=one["neighbour_line"]
+                {"cosine": example["cosine"]},
+                part=f"line {example['line']}",
+                repeat=example["neighbour_line"],
             )
         ],
         examples,
@@ -87,11 +89,7 @@ def measure(job: Job) -> Measured:
 
 
 def _side(encoder: SentenceEncoder, path: Path, option: str, language: str | None, fewest: int):
-    """The lines of a text and their vectors.
-
-    Args:
-        option: that gives the language.
-    """
+    """The lines of a text and their vectors."""
     lines = list(read_lines(path))
     if len(lines) < fewest:
         raise InputError(f"{path}: {len(lines)} lines, expected at least {fewest}, a sentence per line")
@@ -115,9 +113,9 @@ def _neighbours(queries, candidates, job: Job) -> tuple[np.ndarray, np.ndarray]:
 def printed(examples: list[dict]) -> list[str]:
     """A line per sentence, and one, indented, per neighbour: cosine, number of the line, sentence."""
     lines, last = [], None
-    for one in examples:
-        if one["line"] != last:
-            lines.append(one["sentence"])
-        last = one["line"]
-        lines.append(f"  {one['cosine']:.4f}  line {one['neighbour_line']}: {one['neighbour']}")
+    for example in examples:
+        if example["line"] != last:
+            lines.append(example["sentence"])
+        last = example["line"]
+        lines.append(f"  {example['cosine']:.4f}  line {example['neighbour_line']}: {example['neighbour']}")
     return lines

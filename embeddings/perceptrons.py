@@ -16,9 +16,7 @@ def teach(options, train, valid, seeds: Sequence[int], task: str = "teach") -> C
     """A perceptron for each seed, of the epoch that is best on the validation part; the last of equals.
 
     Args:
-        options: `embeddings.classify.Perceptron`.
         train, valid: vectors, n x C, and labels, n.
-        task: what is shown meanwhile.
 
     Returns:
         Function from vectors, m x C, to labels, R x m, of R seeds.

@@ -7,6 +7,7 @@ complete encoder of transformers, with the loss and the accuracy of held-out lin
 validation.json. A training that was killed goes on.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -39,10 +40,8 @@ def main(job: Pretraining) -> None:
     if job.tokenizer and job.tokenizer.is_dir():
         inputs += tokenizer_files(job.tokenizer)
     stamp = Stamp(job.output / f".{KIND}.done", KIND, by_name(job), inputs)
-    folder = TrainingFolder(stamp, "update-*", job.force)
-    if not folder.is_complete():
-        pretrain(job, texts, folder)
-        folder.finish(f"{KIND}.json", describe(job, folder))
+    training = TrainingFolder(stamp, job.force, f"{KIND}.json", "update-*")
+    training.do(lambda: prepared(job, texts, training))
     print(encoder_folder(job.output, job.updates))
 
 
@@ -62,40 +61,57 @@ def texts_of(job: Pretraining) -> dict[str, tuple[Path, Path]]:
     return {language: (paths[TRAIN, language], paths[VALID, language]) for language in job.languages}
 
 
-def pretrain(job: Pretraining, texts: dict[str, tuple[Path, Path]], folder: TrainingFolder) -> None:
-    """Train from the beginning, or from the last state. Nothing is removed before all has been read."""
-    goes_on = folder.goes_on()
-
+def prepared(
+    job: Pretraining, texts: dict[str, tuple[Path, Path]], training: TrainingFolder
+) -> Callable[[dict], dict]:
+    """The training, of texts that have been read."""
+    learned = training.state / TOKENIZER if training.goes_on() else None
     with reading(job.output, "transformers"):
         from embeddings.pretraining.model import new_model
         from embeddings.pretraining.training import train
 
+    tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], learned)
+    longest = job.network.max_length
+    languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
+    held_out = {
+        language: read_examples(valid, tokenizer, job.examples, longest, job.valid_lines)
+        for language, (_, valid) in texts.items()
+    }
+    number = job.updates * job.batches_per_update
+    batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
+
+    def pretrain(settings: dict) -> dict:
+        if not (job.tokenizer or learned):
+            tokenizer.save_pretrained(training.state / TOKENIZER)
+        masking = Masking(tokenizer, job.mask_rate, job.seed)
+        model = new_model(job.network, tokenizer, job.seed)
+        train(job, job.output, model, tokenizer, batches, masking, held_out)
+        return described(job, settings)
+
+    return pretrain
+
+
+def described(job: Pretraining, settings: dict) -> dict:
+    """The record of the training."""
+    kept = sorted({*range(job.save_updates, job.updates, job.save_updates), job.updates})
+    folders = [encoder_folder(job.output, update) for update in kept]
+    return {
+        "format": 1,
+        "kind": KIND,
+        "settings": settings,
+        "encoders": [{"folder": folder.name} | read_json(folder / VALIDATION) for folder in folders],
+        "command": command_typed("embeddings"),
+        "versions": versions("torch", "transformers", "accelerate", "tokenizers"),
+    }
+
+
+def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path | None):
+    """That of --tokenizer, the one that this training has learned before, or one that is learned now."""
+    longest = job.network.max_length
+    if job.tokenizer or learned:
+        return load_tokenizer(job.tokenizer or learned, longest)
     job.output.mkdir(parents=True, exist_ok=True)
     with scratch_folder(job.output) as scratch:
-        learned = (folder.state if goes_on else scratch) / TOKENIZER
-        tokenizer = tokenizer_of(job, [train for train, _ in texts.values()], learned)
-        longest = job.network.max_length
-        languages = [read_examples(train, tokenizer, job.examples, longest) for train, _ in texts.values()]
-        held_out = {
-            language: read_examples(valid, tokenizer, job.examples, longest, job.valid_lines)
-            for language, (_, valid) in texts.items()
-        }
-        number = job.updates * job.batches_per_update
-        batches = Batches(languages, job.sampling_temperature, job.batch_tokens, number, job.seed)
-        folder.begin()
-        if not (goes_on or job.tokenizer):
-            learned.rename(folder.state / TOKENIZER)
-    masking = Masking(tokenizer, job.mask_rate, job.seed)
-    model = new_model(job.network, tokenizer, job.seed)
-    train(job, job.output, model, tokenizer, batches, masking, held_out)
-
-
-def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
-    """That of --tokenizer, or one that is learned from the texts, once, into a folder."""
-    longest = job.network.max_length
-    if job.tokenizer:
-        return load_tokenizer(job.tokenizer, longest)
-    if not learned.exists():
         tokenizer = learn_tokenizer(
             texts,
             job.vocabulary_size,
@@ -103,21 +119,7 @@ def tokenizer_of(job: Pretraining, texts: list[Path], learned: Path):
             job.sampling_temperature,
             job.seed,
             longest,
-            learned.parent,
+            scratch,
         )
-        tokenizer.save_pretrained(learned)
-    return load_tokenizer(learned, longest)
-
-
-def describe(job: Pretraining, folder: TrainingFolder) -> dict:
-    """The record of the training."""
-    kept = sorted({*range(job.save_updates, job.updates, job.save_updates), job.updates})
-    folders = [encoder_folder(job.output, update) for update in kept]
-    return {
-        "format": 1,
-        "kind": KIND,
-        "settings": folder.stamp.settings,
-        "encoders": [{"folder": folder.name} | read_json(folder / VALIDATION) for folder in folders],
-        "command": command_typed("embeddings"),
-        "versions": versions("torch", "transformers", "accelerate", "tokenizers"),
-    }
+        tokenizer.save_pretrained(scratch / TOKENIZER)
+        return load_tokenizer(scratch / TOKENIZER, longest)

@@ -38,25 +38,21 @@ class Sides:
     """The texts of a test set and their vectors; a file that is in many pairs is encoded once.
 
     Args:
-        encoder: of queries.
         stored: of candidates; None for the same encoder.
-
-    Attributes:
-        found: the encoder of candidates.
     """
 
     def __init__(self, encoder: SentenceEncoder, distractors: Distractors, stored: StoredVectors | None):
-        self.encoder, self.found, self.distractors = encoder, stored or encoder, distractors
+        self.encoder, self.candidate_encoder, self.distractors = encoder, stored or encoder, distractors
         self._known: dict[tuple, np.ndarray | VectorsFile] = {}
         self._tokens: dict[Path, TokenVectors] = {}
-        self._further = distractors.language and self.found.encode(
+        self._further = distractors.language and self.candidate_encoder.encode(
             distractors.sentences, distractors.language
         )
 
     @property
     def are_each_others_candidates(self) -> bool:
         """Whether those of a pair are found among each other's vectors as they are."""
-        return self.found is self.encoder and self.distractors.language is None
+        return self.candidate_encoder is self.encoder and self.distractors.language is None
 
     def vectors(
         self, path: Path, lines: Sequence[str], language: str, encoder: SentenceEncoder | None = None
@@ -95,7 +91,7 @@ class Sides:
 
     def candidates(self, path: Path, lines: Sequence[str], language: str):
         """The sentences that can be found and their vectors: those of the file, and distractors."""
-        vectors = self.vectors(path, lines, language, self.found)
+        vectors = self.vectors(path, lines, language, self.candidate_encoder)
         if not self.distractors.of(language).sentences:
             return vectors, lines
         return np.concatenate([in_memory(vectors), self._further]), [*lines, *self.distractors.sentences]

@@ -1,11 +1,11 @@
 """Sentence retrieval: how often a sentence's nearest neighbour in the other language is its translation.
 
-P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
-the error rate with the margin `ratio` and 4 neighbours is LASER's xsim, given the texts. With --distractors,
-sentences that differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
+The command measures P@1 of both directions for every pair of languages, by cosine and by margin (thesis
+2.4.1, 2.4.2, 2.4.4). With the margin `ratio` and 4 neighbours, the error rate is LASER's xsim. With
+--distractors, which differ from a right sentence in a detail, it is xsim++ (Chen et al. 2023).
 
-`bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine and bert-score are
-measured as they are and without the popular sentence effect, as cosine-normalized and bert-score-normalized.
+`bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine-normalized and
+bert-score-normalized leave out what a sentence scores with an average other one.
 """
 
 import hashlib
@@ -58,7 +58,6 @@ class Direction:
     """What was retrieved in a direction.
 
     Attributes:
-        queries, candidates: how many.
         texts_sha256: of their sentences: what can be compared with what.
         precisions: similarity -> which queries were hits.
         errors: similarity -> type of an error of xsim++ -> how many there are.
@@ -93,12 +92,12 @@ def measure(job: Retrieval, pairs: list[ParallelFiles]) -> Measured:
     )
     sides = Sides(encoder, distractors, stored)
     # Refuses what cannot be made now, and not after hours of searching.
-    job.smaller.compressions(encoder.numbers, sides.found.numbers)
+    job.smaller.compressions(encoder.numbers, sides.candidate_encoder.numbers)
     directions: dict[str, Direction] = {}
     for pair in progress(pairs, len(pairs), "retrieve", "pair"):
         directions |= of_pair(job, sides, pair)
     smaller = job.smaller.measure(
-        encoder.numbers, sides.found.numbers, partial(vectors_of_directions, job, sides, pairs)
+        encoder.numbers, sides.candidate_encoder.numbers, partial(vectors_of_directions, job, sides, pairs)
     )
     names = list(dict.fromkeys(map(pair_of, directions)))
     run = {
@@ -224,16 +223,16 @@ def _direction(
     )
 
 
-def recall(found: np.ndarray, queries, candidates, search: Search) -> float:
+def recall(retrieved: np.ndarray, queries, candidates, search: Search) -> float:
     """The share of a sample of queries whose nearest candidate of all is the one that the lists have given.
 
     Args:
-        found: rows of the candidates, one of every query.
+        retrieved: rows of the candidates, one of every query.
     """
     sample = np.random.default_rng(1).choice(len(queries), min(SAMPLE, len(queries)), replace=False)
     sample = np.sort(sample)
     exact = nearest(some_of(queries, sample), candidates, 1, replace(search, index=EXACT)).rows[:, 0]
-    return float((found[sample] == exact).mean())
+    return float((retrieved[sample] == exact).mean())
 
 
 def _checksum(*sides: Sequence[str]) -> str:

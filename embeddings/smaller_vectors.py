@@ -19,13 +19,13 @@ class SmallerVectors:
     """Which smaller vectors."""
 
     vectors: list[str] = option(
-        f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
-        " are compared again with the query in float32",
+        f"also measure P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest"
+        " few are compared again with the query in float32",
         [],
         type=types.items(types.one_of(KINDS)),
     )
     widths: list[int] | None = option(
-        "also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
+        "also measure P@1 of the first C numbers of vectors, for every kind of --vectors (float32 if none)",
         type=types.items(types.positive),
         metavar="C,…",
     )
@@ -64,13 +64,13 @@ class SmallerVectors:
         """Rows of bytes of a vector, and of P@1, the mean over directions; the part is "binary, 64 numbers".
 
         Args:
-            queries, candidates: how their vectors are at hand.
             directions: gives queries, candidates, and the right row for every query.
         """
         rows = []
         for how in self.compressions(queries, candidates):
             values = [
-                (nearest_compressed(one, other, how) == gold).mean() for one, other, gold in directions()
+                (nearest_compressed(queries, candidates, how) == gold).mean()
+                for queries, candidates, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
             rows += numbers({"bytes": how.numbers.bytes, "smaller_p_at_1": fmean(values)}, part=name)

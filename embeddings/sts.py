@@ -30,6 +30,7 @@ from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 
 KIND = "sts"
+SCORES = "cosine-and-rating"  # before the direction: an array of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,6 @@ class RatedPairs:
     """Pairs of sentences, as people rated them.
 
     Attributes:
-        first, second: sentences.
         ratings: any scale; more is more similar.
     """
 
@@ -139,7 +139,7 @@ def measure(job: Similarity) -> Measured:
             other = pairs[languages].path
             raise InputError(f"{path}: a second file of {_title(*languages)}, besides {other}; expected one")
         pairs[languages] = read_rated_pairs(path)
-    alone = {one: each for (one, other), each in pairs.items() if one == other}
+    alone = {first: each for (first, second), each in pairs.items() if first == second}
     if job.crossed:
         _check_crossed(pairs, alone)
         check_row_parallel(list(alone.values()))
@@ -151,18 +151,26 @@ def measure(job: Similarity) -> Measured:
         ]
         for languages, each in progress(pairs.items(), len(pairs), "encode", "file")
     }
-    found = {
-        _title(*languages): correlations(cosines(*vectors[languages]), each.ratings)
+    scores = {
+        _title(*languages): np.stack([cosines(*vectors[languages]), each.ratings], axis=1)
         for languages, each in pairs.items()
     }
-    for one, other in permutations(alone, 2) if job.crossed else ():
-        crossed = cosines(vectors[one, one][0], vectors[other, other][1])
-        found[_title(one, other)] = correlations(crossed, alone[one].ratings)
     texts = {_title(*languages): checksum(each.path) for languages, each in pairs.items()}
-    measured = Measured(about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")})
+    for first, second in permutations(alone, 2) if job.crossed else ():
+        crossed = cosines(vectors[first, first][0], vectors[second, second][1])
+        scores[_title(first, second)] = np.stack([crossed, alone[first].ratings], axis=1)
+        texts[_title(first, second)] = f"{texts[first]} {texts[second]}"
+    measured = Measured(
+        about=described_encoder(encoder) | {"versions": versions("torch", "numpy", "scipy")},
+        arrays={f"{SCORES}/{direction}": of_pairs for direction, of_pairs in scores.items()},
+    )
     measured.add(
         {"system": encoder.system, "dataset": job.dataset, "texts": texts},
-        [row for direction, values in found.items() for row in numbers(values, direction=direction)],
+        [
+            row
+            for direction, of_pairs in scores.items()
+            for row in numbers(correlations(*of_pairs.T), direction=direction)
+        ],
     )
     return measured
 
@@ -170,15 +178,16 @@ def measure(job: Similarity) -> Measured:
 def _check_crossed(pairs: dict[tuple[str, str], RatedPairs], alone: dict[str, RatedPairs]) -> None:
     if len(alone) < 2:
         raise InputError("--crossed: pairs of files of one language each; expected at least two of them")
-    for (one, other), each in pairs.items():
-        if one != other and {one, other} <= set(alone):
+    for (first, second), each in pairs.items():
+        if first != second and {first, second} <= set(alone):
+            crossed = _title(first, second)
             raise InputError(
-                f"{each.path}: --crossed makes {_title(one, other)} of the files of both, too; leave one out"
+                f"{each.path}: --crossed makes {crossed} of the files of both, too; leave one out"
             )
 
 
-def _title(one: str, other: str) -> str:
-    return one if one == other else f"{one}-{other}"
+def _title(first: str, second: str) -> str:
+    return first if first == second else f"{first}-{second}"
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -187,11 +196,7 @@ def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def check_row_parallel(pairs: list[RatedPairs]) -> None:
-    """Refuse files whose rows are not the same pairs in other languages.
-
-    Raises:
-        InputError: ratings differ, so that row i of the one is not row i of the other.
-    """
+    """Refuse files whose rows are not the same pairs in other languages."""
     first = pairs[0]
     for other in pairs[1:]:
         if len(other.ratings) != len(first.ratings):

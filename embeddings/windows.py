@@ -25,8 +25,6 @@ class Store:
     """Where vectors go.
 
     Attributes:
-        vectors: a row per line, written through its memory map.
-        numbers: what is written.
         normalize: vectors of length 1; those of zeros stay as they are. Numbers of fewer bits need it.
         at: the name of a line in error messages, by its number from 0.
     """
@@ -36,15 +34,15 @@ class Store:
     normalize: bool
     at: Callable[[int], str]
 
-    def put(self, start: int, found: np.ndarray) -> int:
+    def put(self, start: int, vectors: np.ndarray) -> int:
         """Store the vectors of the lines from `start` on; returns their checksum.
 
         Raises:
             InputError: one is beyond the range of the numbers on disk; names the line.
         """
         if self.normalize:
-            found = normalized(found)
-        stored = self.numbers.stored(found)
+            vectors = normalized(vectors)
+        stored = self.numbers.stored(vectors)
         row = first_not_finite(stored)
         if row is not None:
             raise InputError(f"{self.at(start + row)}: its vector is beyond float16; give --dtype float32")
@@ -108,7 +106,6 @@ def encode_windows(
     Args:
         windows: number of the first line, from 0, and the sentences of each window.
         encode_all: what becomes of some of these, in their order.
-        title: of the progress.
 
     Returns:
         the journal's entries of all windows: "start", "lines", "crc32", "cut", "seconds".
@@ -119,7 +116,7 @@ def encode_windows(
     done = {entry["start"]: entry for entry in journal.entries if store.has(entry)}
     todo = ((start, window) for start, window in windows if start not in done)
     left = len(store.vectors) - sum(entry["lines"] for entry in done.values())
-    for window in progress(encode_all(todo), left, title, "line", size=lambda one: one.lines):
+    for window in progress(encode_all(todo), left, title, "line", size=lambda window: window.lines):
         if window.vectors is None:
             raise InputError(
                 f"{store.at(window.start + window.not_finite)}: its vector is NaN or infinite; expected an"

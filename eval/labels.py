@@ -80,7 +80,7 @@ def differing_axis(first: System, second: System) -> str | None:
 
 
 def direction_order(kind: str, directions: list[str]) -> list[str]:
-    """Zero-shot directions by name; supervised ones as en-xx, xx-en, language by language (E.3-E.8)."""
+    """Zero-shot directions by name; supervised ones as en-xx, xx-en, by language (thesis E.3-E.8)."""
     if kind == "zero-shot":
         return sorted(directions)
 
@@ -130,9 +130,12 @@ MEASURES = {
 P_AT_1 = {name: Measure(name, f"P@1 {name}", 1, scale=100.0) for name in SIMILARITIES}
 
 
+SPEARMAN = Measure("spearman", "Spearman's correlation x 100", 1)
+
+
 def measure_of(name: str) -> Measure:
-    """One of translation, or P@1 of retrieval by a similarity."""
-    return (MEASURES | P_AT_1)[name]
+    """One of translation, P@1 of retrieval by a similarity, or a correlation with ratings."""
+    return (MEASURES | P_AT_1 | {SPEARMAN.name: SPEARMAN})[name]
 
 
 def compared_measure(name: str | None) -> Measure:

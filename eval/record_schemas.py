@@ -126,7 +126,7 @@ class Compared(Run):
 class ComparisonRecord(TypedDict):
     runs: list[Compared]
     rows_sha256: str
-    test: Literal["randomization", "sacrebleu-bootstrap"]
+    test: Literal["randomization", "sacrebleu-bootstrap", "bootstrap"]
     correction: Literal["holm", "none"]
     samples: int
     seed: int
@@ -179,6 +179,16 @@ class RetrievalRecord(TypedDict):
     runs: list[RetrievalRun]
 
 
+class SimilarityRun(Run):
+    texts: dict[str, str]
+
+
+class SimilarityRecord(TypedDict):
+    rows_sha256: str
+    arrays_sha256: str
+    runs: list[SimilarityRun]
+
+
 class FinetuningRun(Run):
     task: str
     measure: str
@@ -198,6 +208,7 @@ SCHEMAS = {
     "states": StatesRecord,
     "data-size": DataSizeRecord,
     "sentence-retrieval": RetrievalRecord,
+    "sts": SimilarityRecord,
     "finetuning": FinetuningRecord,
 }
 

@@ -8,10 +8,10 @@ files.
 import hashlib
 from collections.abc import Container, Iterable
 from pathlib import Path
+from typing import Literal
 
 from command_line.errors import InputError
 from command_line.names_in_records import plain_name
-from command_line.options import shown
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
@@ -29,8 +29,7 @@ def read_result(path) -> dict:
     """
     record = read_json(path)
     check(record, dict, path)
-    if record.get("format") != FORMAT:
-        raise InputError(f"{path}: found format {shown(record.get('format'))}, expected {FORMAT}")
+    check(record.get("format"), Literal[FORMAT], path, "format")
     if "kind" in record and (field(record, "kind", str, path) in SCHEMAS or "runs" in record):
         check_result(record, record["kind"], path)
     return record

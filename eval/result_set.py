@@ -14,7 +14,7 @@ from eval.result_files import checkpoint_now, is_overwritten, read_result, resul
 from eval.scored import TRANSLATION, Scores
 from eval.systems import Run, System, by_dataset
 
-RETRIEVAL = "sentence-retrieval"  # of which comparisons are made, too
+RETRIEVAL, SIMILARITY = "sentence-retrieval", "sts"  # of which comparisons are made, too
 OF_TRANSLATIONS = ("off-target", "adequacy", "bleurt")  # probes of what was translated and scored
 COMPARED = ("scores", "comparison")  # kinds that have checks of their own
 

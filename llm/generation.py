@@ -18,8 +18,6 @@ class Answers:
     """Generates one line per prompt.
 
     Args:
-        model: on its device.
-        tokenizer: the model's.
         is_chat: prompts are chats, which have their special tokens; an answer also ends where the model's own
             settings say.
 
@@ -47,7 +45,6 @@ class Answers:
 
         Args:
             journal: of finished batches, which are not done again.
-            task: what is being done, for the progress.
         """
         answers = {
             prompt: text

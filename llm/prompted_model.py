@@ -74,7 +74,6 @@ class PromptedModel:
         """A line on standard error if --supervised has directions, misspelled ones perhaps, without a set.
 
         Args:
-            directions: that have one.
             sets: which, and where, such as "test set in DATA/text".
         """
         having = {format_direction(direction) for direction in directions}

@@ -71,8 +71,6 @@ class PromptOptions:
 
         Args:
             text: folder with the validation sets of which examples are drawn.
-            names: of languages.
-            weights: folder of the model.
         """
         chat = Chat(tokenizer, weights) if self.chat else None
         return Prompter(self.template, names, partial(self.examples, text), chat)
@@ -107,7 +105,6 @@ class Prompter:
     """Makes the prompts of sentences.
 
     Args:
-        names: code of a language -> its name.
         examples: direction -> pairs of sentences and their translations.
         render: makes a prompt of a chat, questions and answers by turns; None: prompts are text.
     """

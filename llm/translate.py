@@ -13,7 +13,7 @@ with --beam; the thesis does not say.
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,50 +112,51 @@ def main(job: PromptedJob) -> None:
     sources = job.sources()
     check_other_folder(job.output, [job.text, *job.model.folders()])
     inputs = [*set(sources.values()), *job.model.files(), *job.asked.files(job.text)]
-    step = JournaledStep(Stamp(job.output / ".translate.done", "translate", by_name(job), inputs), job.force)
-    if not step.is_complete():
-        job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
-        translate(job, sources, step)
+    stamp = Stamp(job.output / ".translate.done", "translate", by_name(job), inputs)
+    JournaledStep(stamp, job.force).do(lambda: prepared(job, sources))
 
 
-def translate(job: PromptedJob, sources: dict[Direction, Path], step: JournaledStep) -> None:
-    """Load, ask, write.
-
-    Args:
-        sources: direction -> file.
-    """
+def prepared(job: PromptedJob, sources: dict[Direction, Path]) -> Callable[[Journal], list[Path]]:
+    """The translation, by a model that has been loaded, of texts that have been read."""
     from llm.generation import Answers
 
-    started, output = time.monotonic(), job.output
+    started = time.monotonic()
+    job.model.warn_of_unknown(job.sets, f"{job.split} set in {job.text}")
     read = job.search.max_input + job.search.max_output - 1  # all but the last token of an answer
     limits = f"--max-input {job.search.max_input}, --max-output {job.search.max_output}"
     check_positions(job.model.weights, read, limits)
     model, tokenizer = job.model.load()
     answers = Answers(model, tokenizer, job.search, job.asked.chat)
     lines = {path: [line.strip() for line in read_lines(path)] for path in set(sources.values())}
-    texts = [lines[path] for path in sources.values()]
-    with step.journal() as journal:
-        ask = Asking(job, answers, journal, sources)
-        if job.pivot:
-            to_pivot = [(source, job.pivot) for source, _ in sources]
-            texts = ask(to_pivot, texts, f"to {job.pivot}")
-            translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
-        else:
-            translations = ask(list(sources), texts, "translate")
-    described = describe(job, output)
+    texts = {direction: lines[path] for direction, path in sources.items()}
+    return lambda journal: translate(job, texts, Asking(job, answers, journal, sources), started)
+
+
+def translate(
+    job: PromptedJob, sources: dict[Direction, list[str]], ask: "Asking", started: float
+) -> list[Path]:
+    """Ask, and write; returns the files.
+
+    Args:
+        sources: the lines of each direction.
+        started: when the model began to be loaded, in seconds.
+    """
+    texts = list(sources.values())
+    if job.pivot:
+        texts = ask([(source, job.pivot) for source, _ in sources], texts, f"to {job.pivot}")
+        translations = ask([(job.pivot, target) for _, target in sources], texts, f"from {job.pivot}")
+    else:
+        translations = ask(list(sources), texts, "translate")
+    described = describe(job)
     hypotheses = dict(zip(sources, translations, strict=True))
     cut = {direction: {"cut_prompts": ask.cut[number]} for number, direction in enumerate(sources)}
-    files = write_translations(output, described, hypotheses, job.model.taught(), started, details=cut)
+    files = write_translations(job.output, described, hypotheses, job.model.taught(), started, details=cut)
     warn_of_cut(ask.cut.total(), ask.asked.total(), "prompts", job.search.max_input, " and lost their ends")
-    step.finish(files)
+    return files
 
 
 class Asking:
     """Asks for translations of texts.
-
-    Args:
-        answers: `llm.generation.Answers`.
-        directions: all that are translated.
 
     Attributes:
         asked, cut: number of a text -> how many prompts it had, and how many of them were too long and lost
@@ -173,11 +174,7 @@ class Asking:
         self.cut: Counter = Counter()
 
     def __call__(self, directions: list[Direction], texts: list[list[str]], task: str) -> list[list[str]]:
-        """The translation of every line; that of an empty one is empty.
-
-        Args:
-            directions: one per text.
-        """
+        """The translation of every line; that of an empty one is empty."""
         prompts = [
             self.prompter(direction, filter(None, lines))
             for direction, lines in zip(directions, texts, strict=True)
@@ -189,12 +186,12 @@ class Asking:
         return [[next(answers) if line else "" for line in lines] for lines in texts]
 
 
-def describe(job: PromptedJob, output: Path) -> dict:
+def describe(job: PromptedJob) -> dict:
     """What `translate.json` says of model, data and search."""
     return {
         **job.model.provenance(job.asked.label),
         "prompt_template": job.asked.template,
-        "data": {"path": path_in_record(job.data, output), "dictionary_sha256": None},
+        "data": {"path": path_in_record(job.data, job.output), "dictionary_sha256": None},
         "dataset": job.dataset or job.data.resolve().name,
         "split": job.split,
         "beam": job.search.beam,

@@ -1,4 +1,4 @@
-"""Tune a language model on instructions: low-rank adapters, in one of the curricula of the thesis (6.3.2).
+"""Tune a language model on instructions: low-rank adapters, in one of the curricula of thesis 6.3.2.
 
 --model is a folder of a causal language model of transformers (BLOOMZ, for example), --instructions the
 output of `llm instruct`. --curriculum says which objectives are learned: `mt` is the baseline MTInstruct,
@@ -13,7 +13,7 @@ training that was killed goes on.
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -22,7 +22,7 @@ from command_line.option_classes import by_name
 from command_line.outputs import check_other_folder, write_json
 from command_line.provenance import command_typed, versions
 from command_line.records import read_json
-from command_line.trainings import STATE, TrainingFolder
+from command_line.trainings import STATE
 from data_prep.model_folders.loading import check_ids
 from data_prep.model_folders.models import check_model
 from llm.instructions.folder import Instructions
@@ -31,7 +31,7 @@ from llm.tuned import TUNING, curriculum_title
 from llm.tuning.model import check_adapter
 from llm.tuning.options import VALIDATION, Tuning
 from llm.tuning.overlong import ENDING, Overlong
-from llm.tuning.processes import Processes, world_size
+from llm.tuning.processes import Processes, SharedTrainingFolder, world_size
 
 STATES = ("stage-*", f"{STATE}/stage-*/rate-*/{VALIDATION}", f"{STATE}/stage-*/rate-*-state/checkpoint-*")
 
@@ -47,32 +47,19 @@ def main(job: Tuning) -> None:
     inputs = {path for sets in stages for paths in sets for each in paths.values() for path in each}
     settings = by_name(job) | {"batches_per_update": job.batches_per_update * world_size()}  # of all devices
     stamp = Stamp(job.output / ".tuning.done", "tune", settings, [*sorted(inputs), *model_files(job.model)])
-    folder = TrainingFolder(stamp, "stage-*", job.force, STATES)
-    if folder.is_complete():
-        print(job.output)
-        return
-    limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
-    check_positions(job.model, job.max_input + job.max_output, limits)
-    check_readable(job, inputs)
     processes = Processes(job.cpu)
-    if processes.is_first:
-        folder.begin()
-    processes.wait()
-    started = time.monotonic()
-    tune(job, stages, processes)
-    if processes.is_first:
-        folder.finish(TUNING, describe(job, instructions, stamp.settings, time.monotonic() - started))
-    processes.wait()
+    training = SharedTrainingFolder(processes, stamp, job.force, TUNING, "stage-*", STATES)
+
+    def prepare() -> Callable[[dict], dict]:
+        check_readable(job, inputs)
+        return lambda settings: tune(job, instructions, stages, processes, settings)
+
+    training.do(prepare)
     print(job.output)
 
 
 def check_output(job: Tuning) -> None:
-    """Refuse to write where something is read.
-
-    Raises:
-        InputError: the output is a folder that is read; or the model is a stage in it, which a new
-            tuning removes.
-    """
+    """Refuse to write where something is read."""
     check_other_folder(job.output, [job.model, *job.instructions])
     if any(job.model.resolve().is_relative_to(old.resolve()) for old in job.output.glob("stage-*")):
         raise InputError(
@@ -83,25 +70,32 @@ def check_output(job: Tuning) -> None:
 def check_readable(job: Tuning, files: Iterable[Path]) -> None:
     """Refuse what cannot be tuned, before what was tuned is removed (`--force`).
 
-    Args:
-        files: of instructions.
-
     Raises:
-        InputError: the tokenizer or a file cannot be read, or the model has no such layers.
+        InputError: the tokenizer or a file cannot be read, or the model has no such layers, or too few
+            positions.
     """
     from llm.tuning.examples import InstructionLines
 
+    limits = f"--max-input {job.max_input}, --max-output {job.max_output}"
+    check_positions(job.model, job.max_input + job.max_output, limits)
     check_ids(load_tokenizer(job.model), without_weights(job.model), job.model)
     InstructionLines(sorted(files))
     check_adapter(job)
 
 
-def tune(job: Tuning, stages: list, processes: Processes) -> None:
-    """Train all stages, one after the other; those that are done are left as they are.
+def tune(job: Tuning, instructions: Instructions, stages: list, processes: Processes, settings: dict) -> dict:
+    """Train all stages, one after the other; those that are done are left as they are. Returns the record.
 
     Args:
         stages: of each, objective -> files of training, and of validation.
     """
+    started = time.monotonic()
+    train_stages(job, stages, processes)
+    return describe(job, instructions, settings, time.monotonic() - started)
+
+
+def train_stages(job: Tuning, stages: list, processes: Processes) -> None:
+    """Train those that are not done."""
     from torch.utils.data import ConcatDataset
 
     from llm.tuning.examples import Examples, InstructionLines
@@ -137,10 +131,7 @@ def tune(job: Tuning, stages: list, processes: Processes) -> None:
 def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, processes: Processes) -> None:
     """Train a stage with every learning rate; the result with the lowest validation loss becomes the stage's.
 
-    The thesis chose the rate of each experiment so (6.3.2). A rate that is too high for the stage has none.
-
-    Raises:
-        InputError: no rate ends with a loss that is a number.
+    Thesis 6.3.2 chose the rate of each experiment so. A rate that is too high for the stage has none.
     """
     from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import tune_stage

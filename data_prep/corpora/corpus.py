@@ -24,8 +24,8 @@ class Corpus:
         read: function (source, languages, centric language) -> bitexts.
         lines: split -> lines of every pair of `languages` in Table 7.1 (left out where pairs differ).
         english_centric: is its training data with English only?
-        read_pair: function (source, pair in alphabetical order) -> its training text, of a corpus that has
-            also pairs that `read` does not give; None for others.
+        read_pair: function (source, pair in alphabetical order) -> its bitexts, of a corpus that has also
+            pairs that `read` does not give; None for others.
     """
 
     description: str
@@ -34,7 +34,7 @@ class Corpus:
     further_languages: tuple[str, ...] | None = ()
     lines: dict[str, int] = field(default_factory=dict)
     english_centric: bool = True
-    read_pair: "Callable[[Source, str], BitextRows] | None" = None
+    read_pair: "Callable[[Source, str], Iterator[BitextRows]] | None" = None
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
             "l10n has no address to download from; give the folder of its table as --from-folder"
         )
     for pair in supervised_pairs(languages, centric):
-        yield read_pair(source, pair)
+        yield from read_pair(source, pair)
     for split in (VALID, TEST):
         for pair in all_pairs(languages):
             codes = pair.split("-")
@@ -40,10 +40,10 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
             yield BitextRows(split, pair, rows_of(*(source.file("", name) for name in names)))
 
 
-def read_pair(source: Source, pair: str) -> BitextRows:
+def read_pair(source: Source, pair: str) -> Iterator[BitextRows]:
     """The rows of the table that both languages of a pair have, English or not."""
     sides = [source.file("", f"{TRAIN}.{code}") for code in pair.split("-")]
-    return BitextRows(TRAIN, pair, _translated(*sides))
+    yield BitextRows(TRAIN, pair, _translated(*sides))
 
 
 def _translated(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:

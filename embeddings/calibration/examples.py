@@ -62,9 +62,11 @@ def read_inferences(paths: Sequence[Path]) -> list[Inference]:
     return examples
 
 
-def _of_premise(premise: str, known: dict[str, dict[str, None]]) -> Iterator[Inference]:
-    positives = known.get(ENTAILMENT, {})
-    negatives = [hypothesis for hypothesis in known.get(CONTRADICTION, {}) if hypothesis not in positives]
+def _of_premise(premise: str, hypotheses: dict[str, dict[str, None]]) -> Iterator[Inference]:
+    positives = hypotheses.get(ENTAILMENT, {})
+    negatives = [
+        hypothesis for hypothesis in hypotheses.get(CONTRADICTION, {}) if hypothesis not in positives
+    ]
     for number, positive in enumerate(positives):
         yield Inference(premise, positive, negatives[number % len(negatives)] if negatives else None)
 
@@ -91,10 +93,6 @@ def without_duplicates(examples: Sequence[Inference], order: Sequence[int], size
 
     Every example is in the first batch that has room for it and none of its sentences; so each is in one
     batch, and few batches, the last ones, are smaller.
-
-    Args:
-        order: of the examples.
-        size: of a batch.
     """
     batches: list[list[int]] = []
     sentences_of: list[set[str]] = []
@@ -110,9 +108,9 @@ def without_duplicates(examples: Sequence[Inference], order: Sequence[int], size
 
     for number in order:
         sentences = examples[number].sentences
-        for one in sentences:
-            begin[one] = first_from(max(full, begin.get(one, 0)), {one})
-        place = first_from(max(begin[one] for one in sentences), sentences)
+        for sentence in sentences:
+            begin[sentence] = first_from(max(full, begin.get(sentence, 0)), {sentence})
+        place = first_from(max(begin[sentence] for sentence in sentences), sentences)
         if place == len(batches):
             batches.append([])
             sentences_of.append(set())
@@ -129,7 +127,6 @@ class Course:
     Args:
         inferences: read `nli_epochs` times, each time in another order.
         rated: read `sts_epochs` times.
-        size: of a batch.
 
     Attributes:
         stages: number of batches of either, in this order.

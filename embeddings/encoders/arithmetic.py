@@ -40,8 +40,8 @@ def for_inference(
     }
     names = {
         name
-        for name, one in model.named_modules()
-        if type(one) is nn.Linear and id(one) in possible and id(one) not in read
+        for name, module in model.named_modules()
+        if type(module) is nn.Linear and id(module) in possible and id(module) not in read
     }
     if not names:
         raise InputError(

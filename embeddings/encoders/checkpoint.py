@@ -116,11 +116,7 @@ class CheckpointEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "CheckpointEncoder":
-        """The encoder of the checkpoint `options.model`.
-
-        Raises:
-            InputError: as `load_for_inference`; no --model-data; a pooling that is not of checkpoints.
-        """
+        """The encoder of the checkpoint `options.model`."""
         from fairseq_ext.inference import load_for_inference
 
         if options.model_data is None:
@@ -172,12 +168,7 @@ class CheckpointEncoder(TokenEncoder):
         return self._encode_once(tokens, list(range(len(tokens))))
 
     def _tags_around(self, language: str | None) -> tuple[list[int], list[int]]:
-        """Tags in front of the sentence and behind its `</s>`.
-
-        Raises:
-            LanguageNeeded: the encoder reads that of the text, which is not given.
-            InputError: it reads one that is not given or that it does not know.
-        """
+        """Tags in front of the sentence and behind its `</s>`."""
         in_front, behind = self.tags.placement.encoder, self.tags.ending
         sides = (*in_front, *behind)
         if "target" in sides and self.options.target_lang is None:

@@ -22,11 +22,7 @@ def described_encoder(encoder: SentenceEncoder, *others: SentenceEncoder) -> dic
 
 
 def warn_of_cut(count: int, encoder: str, where: str = "") -> None:
-    """One line for all sentences of which an encoder may have read a part.
-
-    Args:
-        where: the file, and a colon.
-    """
+    """One line for all sentences of which an encoder may have read a part."""
     if count:
         print(
             f"warning: {where}sentences of as many tokens as {encoder} reads, or more: {count:,}; what is"

@@ -35,9 +35,6 @@ def source_codes(tokenizer) -> list[str]:
 def source_code(codes: Sequence[str], language: str | None, name: str) -> str:
     """What the tokenizer calls a language, or `en_XX` for `en`.
 
-    Args:
-        name: of the encoder, for errors.
-
     Raises:
         LanguageNeeded: no language is known.
         InputError: the tokenizer has none or several of it.

@@ -116,7 +116,6 @@ class SentenceEncoder(abc.ABC):
 
         Args:
             rows: numbers of the lines, from 0.
-            sentences: the lines.
         """
         return self.encode(sentences, language)
 
@@ -232,8 +231,8 @@ class TokenEncoder(SentenceEncoder):
 
     def _keep_states(self, kept: TokenVectors, rows: list[int], output) -> None:
         states, padding, others = (tensor.cpu() for tensor in self.states(output))
-        for row, one, left_out, no_word in zip(rows, states.float(), padding, others, strict=True):
-            kept.states[row] = one[~left_out].numpy()
+        for row, of_sentence, left_out, no_word in zip(rows, states.float(), padding, others, strict=True):
+            kept.states[row] = of_sentence[~left_out].numpy()
             kept.special[row] = no_word[~left_out].numpy()
             if not np.isfinite(kept.states[row]).all():
                 raise NotFinite(self.name, row)
@@ -279,7 +278,7 @@ def batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
         most: tokens of a batch, padding included.
     """
     batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+    for number in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
         if not lengths[number]:
             break
         if batch and lengths[batch[0]] * (len(batch) + 1) > most:

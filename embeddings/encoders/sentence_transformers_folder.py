@@ -22,11 +22,7 @@ UNLIMITED = 1 << 20  # tokens of a model that says no limit
 
 
 class SentenceTransformersEncoder(TokenEncoder):
-    """A model of the library sentence-transformers, which says itself how it makes vectors.
-
-    Args:
-        model: a `SentenceTransformer`.
-    """
+    """A model of the library sentence-transformers, which says itself how it makes vectors."""
 
     def __init__(self, model, options: EncoderOptions):
         super().__init__(options.batch_tokens)
@@ -43,11 +39,7 @@ class SentenceTransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "SentenceTransformersEncoder":
-        """The model in the folder `options.model`.
-
-        Raises:
-            InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
-        """
+        """The model in the folder `options.model`."""
         model = load_modules(options.model)
         positions = longest_of(model[0].model)
         if model.max_seq_length is not None and model.max_seq_length > positions:

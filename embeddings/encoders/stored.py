@@ -75,9 +75,6 @@ class StoredVectors(SentenceEncoder):
     def of_folder(cls, folder: Path, option: str = "--model") -> "StoredVectors":
         """The vectors in a folder.
 
-        Args:
-            option: with which the user names it.
-
         Raises:
             InputError: the folder has no vectors, or of several encoders, or a text has changed since.
         """

@@ -23,7 +23,6 @@ class TransformersEncoder(TokenEncoder):
 
     Args:
         model: an encoder of `transformers`, or the encoder of an encoder-decoder.
-        tokenizer: its tokenizer.
         options: pooling "mean" (over all tokens that are no padding), "cls" (the first token's state) or
             "pooler" (the model's own output of it).
     """
@@ -47,12 +46,7 @@ class TransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "TransformersEncoder":
-        """The model in the folder `options.model`.
-
-        Raises:
-            InputError: no such folder, no model of transformers, pickled weights, code of its own, or a
-                pooling that it has not.
-        """
+        """The model in the folder `options.model`."""
         if options.pooling == "words":
             raise InputError("--pooling words: found a folder of transformers, expected mean, cls or pooler")
         model, notes = load_model(options.model)
@@ -121,11 +115,7 @@ class TransformersEncoder(TokenEncoder):
 
 
 def layer_of(options: EncoderOptions, config) -> int | str | None:
-    """Whose states are read, 0 for the embeddings; AVERAGE; None for the model's output.
-
-    Raises:
-        InputError: the model has no such layer, or its pooler reads the last one.
-    """
+    """Whose states are read, 0 for the embeddings; AVERAGE; None for the model's output."""
     if options.layer is None:
         return None
     if options.pooling == "pooler":

@@ -118,11 +118,7 @@ def _agreed_padding(tokenizer, model) -> int:
 
 
 def _check_head(config, task: Task, folder: Path) -> None:
-    """Refuse kinds of models that transformers has no head of a task for.
-
-    Raises:
-        InputError: names the kind.
-    """
+    """Refuse kinds of models that transformers has no head of a task for."""
     import transformers
 
     words = re.findall("[A-Z][a-z]+", task.model)[2:]  # of AutoModelForQuestionAnswering
@@ -135,11 +131,7 @@ def _check_head(config, task: Task, folder: Path) -> None:
 
 
 def _check_kind(model, task: Task, folder: Path) -> None:
-    """Refuse those kinds of encoders whose head would read something else than the encoder's states.
-
-    Raises:
-        InputError: one line that says what it is.
-    """
+    """Refuse those kinds of encoders whose head would read something else than the encoder's states."""
     summary, kind = getattr(model, "sequence_summary", None), model.config.model_type
     if "decoder_input_ids" in inspect.signature(model.forward).parameters:
         reason = f"is of the kind {kind}, whose decoder the head of --task {task.name} would read"
@@ -155,10 +147,6 @@ def _check_kind(model, task: Task, folder: Path) -> None:
 def _check_encoder(model, notes: dict, folder: Path) -> None:
     """Refuse an encoder of whose weights some would be drawn by chance; those of a head, and of a pooler
     below it, may be.
-
-    Raises:
-        InputError: names the first one; also where all have another name, as where the head of a Llama's
-            answers calls the model otherwise than the one that it was saved with.
     """
     inner = f"{model.base_model_prefix}."
     names = [*notes["missing_keys"], *(name for name, *_ in notes["mismatched_keys"])]
@@ -178,11 +166,7 @@ def _check_encoder(model, notes: dict, folder: Path) -> None:
 
 
 def _take_pooler(model, folder: Path) -> None:
-    """Give the encoder below a head the pooler of a folder.
-
-    Raises:
-        InputError: either has none, or they have other sizes.
-    """
+    """Give the encoder below a head the pooler of a folder."""
     loaded, notes = loading.load_model(folder, POOLER)
     check_complete(folder, notes["missing_keys"], True, POOLER)
     given, own = (getattr(encoder, "pooler", None) for encoder in (loaded, model.base_model))

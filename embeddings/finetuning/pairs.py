@@ -19,11 +19,7 @@ from embeddings.labelled_pairs import NONE, LabelledPair, check_label, read_labe
 
 @dataclass(frozen=True, slots=True)  # XNLI's training sets have millions
 class Pair:
-    """Two texts and the class of their relation.
-
-    Attributes:
-        place: file and line, for errors.
-    """
+    """Two texts and the class of their relation."""
 
     first: str
     second: str

@@ -88,9 +88,6 @@ def read_questions(path: Path) -> list[Question]:
 def with_place(questions: Sequence[Question], where: str) -> list[Question]:
     """Those of which an answer is in the context. The others are counted in a warning.
 
-    Args:
-        where: their file, for messages.
-
     Raises:
         InputError: there is none.
     """
@@ -158,9 +155,6 @@ def switched_questions(
     """Every question in its two code-switched forms ("Multilingual BERT Post-Pretraining Alignment", 2.3).
 
     Questions belong together by their ids. What only one language has is left out, and counted in a warning.
-
-    Args:
-        where: the file of the others, for messages.
 
     Returns:
         the other language's question about the English context, and the English one about the other context.

@@ -88,12 +88,9 @@ class Task(ABC):
     """A task.
 
     Attributes:
-        name: as --task says it.
-        title: what it is, in the help.
         corpus: in tables, where --dataset says nothing.
         measures: names of the scores; by the first one checkpoints are chosen.
         model: the class of transformers that has the encoder and the head.
-        defaults: the paper's.
     """
 
     name: ClassVar[str]
@@ -113,9 +110,6 @@ class Task(ABC):
 
     def learnable(self, examples: Sequence, where: str) -> list:
         """Those examples that a model can learn from; what is tested are all.
-
-        Args:
-            where: their file, for messages.
 
         Raises:
             InputError: there is none.
@@ -154,7 +148,6 @@ class Task(ABC):
 
         Args:
             english: examples, of which `others` are translations.
-            where: the files of the others, for errors.
 
         Raises:
             InputError: they are no translations of each other, or the task has no two halves.

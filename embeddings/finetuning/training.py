@@ -60,7 +60,6 @@ class Validation:
     """What the best checkpoint is chosen by.
 
     Attributes:
-        score: which of the measures decides.
         measure: the model as it is now, which is in evaluation mode; gives measures by name.
         shown: the score of a checkpoint, in words.
     """
@@ -74,15 +73,10 @@ class Learner:
     """An encoder that learns a task.
 
     Args:
-        train: read from the files of `job.train`.
         valid: from those of `job.valid`; none where retrieval decides.
-        tests: what the best model will be tested on.
 
     Attributes:
         examples: of every language, that can be learned from, before they are switched.
-        course: its batches.
-        reader: what turns examples into windows.
-        validation: what the best checkpoint is chosen by.
 
     Raises:
         InputError: the encoder cannot be read, or lacks the layer whose states are retrieved, or there are

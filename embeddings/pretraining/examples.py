@@ -37,8 +37,8 @@ class Examples:
     @classmethod
     def of(cls, examples: Iterator[Sequence[int]]) -> "Examples":
         tokens, starts = array("i"), array("q", [0])  # not a list of arrays, each a hundred bytes larger
-        for one in examples:
-            tokens.extend(one)
+        for ids in examples:
+            tokens.extend(ids)
             starts.append(len(tokens))
         return cls(np.asarray(tokens, dtype=np.int32), np.asarray(starts, dtype=np.int64))
 
@@ -92,10 +92,8 @@ class Batches:
     of its language have come. Batches of a pool hold examples of similar lengths, and equally many tokens.
 
     Args:
-        languages: the examples of each.
         temperature: a language's share is proportional to its tokens^(1 / temperature).
         tokens: of a batch on average.
-        number: of the batches of the training.
 
     Raises:
         InputError: a batch has no room for several examples.
@@ -128,9 +126,9 @@ class Batches:
 
     def _make(self, pool: int) -> list[list[np.ndarray]]:
         drawn = [
-            examples[one]
+            examples[row]
             for language, examples in enumerate(self.languages)
-            for one in self._drawn(language, len(examples), pool)
+            for row in self._drawn(language, len(examples), pool)
         ]
         random = np.random.default_rng([self.seed, 1, pool])
         random.shuffle(drawn)
@@ -182,8 +180,8 @@ class Masking:
         ((number, examples),) = items
         random = np.random.default_rng([self.seed, 2, number])
         tokens = np.full((len(examples), max(map(len, examples))), self.padding, dtype=np.int64)
-        for row, one in zip(tokens, examples, strict=True):
-            row[: len(one)] = one
+        for row, ids in zip(tokens, examples, strict=True):
+            row[: len(ids)] = ids
         attended = np.arange(tokens.shape[1]) < np.array([[len(example)] for example in examples])
         read = tokens.reshape(-1)
         candidates = np.flatnonzero(attended.reshape(-1) & ~np.isin(read, self.special))

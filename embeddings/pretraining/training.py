@@ -22,9 +22,6 @@ def train(
 ) -> None:
     """Train, or go on.
 
-    Args:
-        held_out: language -> examples for validation.
-
     Raises:
         InputError: the loss is no number any more.
     """
@@ -58,11 +55,7 @@ def train(
 
 
 class Encoders(TrainerCallback):
-    """Keeps the model as a complete encoder whenever the trainer saves.
-
-    Args:
-        measure: validates the model.
-    """
+    """Keeps the model as a complete encoder whenever the trainer saves."""
 
     def __init__(self, folder: Path, model, tokenizer, measure):
         self.folder, self.model, self.tokenizer, self.measure = folder, model, tokenizer, measure

@@ -31,10 +31,7 @@ def learn_tokenizer(
     """A tokenizer of `size` symbols, special ones included, from a sample of the languages' texts.
 
     Args:
-        texts: one file per language.
         lines: of the sample, all languages together.
-        longest: tokens that its model reads.
-        folder: for temporary files.
 
     Returns:
         A `transformers.XLMRobertaTokenizerFast`.

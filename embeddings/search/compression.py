@@ -32,7 +32,6 @@ class Compression:
     """How vectors are made smaller.
 
     Attributes:
-        kind: one of KINDS.
         width: the first so many numbers.
     """
 

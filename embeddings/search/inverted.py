@@ -38,7 +38,6 @@ def inverted_lists(
         candidates: m x C, a file or an array.
         lists: around so many centroids; None for `lists_for`.
         probes: lists that a query looks at.
-        rows: in memory at a time.
     """
     import faiss
     from faiss.contrib.ondisk import merge_ondisk

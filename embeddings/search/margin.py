@@ -27,7 +27,6 @@ def margins(cosines: np.ndarray, densities: np.ndarray, others: np.ndarray, kind
         cosines: of the pairs, any shape.
         densities: mean cosine of the one sentence with its neighbours, to be broadcast with `cosines`.
         others: of the other sentence.
-        kind: a key of MARGINS.
     """
     return MARGINS[kind](cosines, (densities + others) / 2)
 

@@ -106,8 +106,8 @@ def cosines_of_pairs(first, second, pairs: tuple[np.ndarray, np.ndarray], search
     for start in range(0, len(cosines), step):
         rows = slice(start, start + step)
         sides = zip((first, second), pairs, strict=True)
-        one, other = (normalized(in_memory(some_of(vectors, which[rows]))) for vectors, which in sides)
-        cosines[rows] = np.einsum("nc,nc->n", one, other)
+        left, right = (normalized(in_memory(some_of(vectors, which[rows]))) for vectors, which in sides)
+        cosines[rows] = np.einsum("nc,nc->n", left, right)
     return cosines
 
 
@@ -127,8 +127,8 @@ def _no_row_twice(pairs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     free = [np.ones(side.max() + 1, dtype=bool) for side in (first, second)]
     keep = np.zeros(len(scores), dtype=bool)
     for place in np.lexsort((second, first, -scores)):
-        one, other = first[place], second[place]
-        if free[0][one] and free[1][other]:
-            free[0][one] = free[1][other] = False
+        left, right = first[place], second[place]
+        if free[0][left] and free[1][right]:
+            free[0][left] = free[1][right] = False
             keep[place] = True
     return tuple(each[keep] for each in pairs)

@@ -28,8 +28,8 @@ class Search:
         EXACT,
         choices=INDEXES,
     )
-    lists: int | None = option("of ivf (default: 4 times the root of the candidates)")
-    probes: int = option("lists that a query looks at", 32)
+    lists: int | None = option("inverted lists of ivf (default: 4 times the root of the candidates)")
+    probes: int = option("inverted lists that a query searches", 32)
     memory: float = option(
         "GiB for blocks of vectors", MEMORY, compare=False, type=types.number(0, 10_000, above=True)
     )
@@ -111,8 +111,8 @@ def _all_candidates(candidates, rows: int) -> Iterator:
     def find(queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         best = None
         for start, block in blocks(candidates, rows):
-            cosines, found = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
-            new = cosines, found.astype(np.int64) + start
+            cosines, places = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            new = cosines, places.astype(np.int64) + start
             both = new if best is None else tuple(map(np.hstack, zip(best, new, strict=True)))
             best = tuple(each[:, :k] for each in in_order(*both))
         return best

@@ -24,9 +24,7 @@ def all_candidates_on(device: str, candidates, rows: int) -> Iterator:
     """A function from queries of length 1, n x C, and k to cosines and rows of their neighbours, n x k.
 
     Args:
-        device: of torch.
         candidates: m x C, a file or an array.
-        rows: of them on the device at a time.
     """
     import torch
 

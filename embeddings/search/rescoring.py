@@ -51,11 +51,7 @@ class Rescoring:
     without_specials: bool = switch("--rescore: special tokens have no share in the means")
 
     def check(self, margin: str) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: a margin of cosines, or normalization of what is not compared again.
-        """
+        """Refuse options that do not fit each other."""
         if self.rescore and margin != "absolute":
             raise InputError(f"--rescore {self.rescore}: found --margin {margin}, expected --margin absolute")
         if self.normalize is not None and not self.rescore:
@@ -124,12 +120,12 @@ def rescored(near: Neighbourhoods, sides: Sides, rescoring: Rescoring) -> Neighb
     if rescoring.normalize is not None:
         means = _means(sides, rescoring.normalize_sample or SAMPLE, rescoring.without_specials)
     both = []
-    for place, one in enumerate((near.there, near.back)):
-        scores = _pair_scores(sides[place], sides[1 - place], one.rows, rescoring.without_specials)
+    for place, side in enumerate((near.there, near.back)):
+        scores = _pair_scores(sides[place], sides[1 - place], side.rows, rescoring.without_specials)
         if means is not None:
             own, others = means[place], means[1 - place]
-            scores = _normalized(scores, rescoring.normalize, own.each, others.each[one.rows], own.all)
-        both.append(Neighbours(*in_order(scores, one.rows)))
+            scores = _normalized(scores, rescoring.normalize, own.each, others.each[side.rows], own.all)
+        both.append(Neighbours(*in_order(scores, side.rows)))
     return Neighbourhoods(*both)
 
 
@@ -199,18 +195,20 @@ def _pair_scores(
     return scores
 
 
-def _f(one, other) -> np.ndarray:
+def _f(queries, candidates) -> np.ndarray:
     """B x k, where the first k candidates belong to the first query, and so on.
 
     Args:
-        one, other: `TokenStates` of B queries and of B k candidates.
+        queries, candidates: `TokenStates` of B sentences and of B k others.
     """
     import torch
 
     from fairseq_ext.modules.similarity import f_of
 
-    states, shares = (each.unflatten(0, (len(one.states), -1)) for each in (other.states, other.shares))
-    products = torch.matmul(one.states.unsqueeze(1), states.transpose(2, 3))  # B x k x T x T'
+    states, shares = (
+        each.unflatten(0, (len(queries.states), -1)) for each in (candidates.states, candidates.shares)
+    )
+    products = torch.matmul(queries.states.unsqueeze(1), states.transpose(2, 3))  # B x k x T x T'
     precision = (products.amax(dim=2) * shares).sum(dim=2)
-    recall = (products.amax(dim=3) * one.shares.unsqueeze(1)).sum(dim=2)
+    recall = (products.amax(dim=3) * queries.shares.unsqueeze(1)).sum(dim=2)
     return f_of(precision, recall).numpy()

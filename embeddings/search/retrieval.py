@@ -53,12 +53,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The k nearest neighbours of either side in the other.
-
-    Attributes:
-        there: of the first side.
-        back: of the second side.
-    """
+    """The k nearest neighbours of either side in the other."""
 
     there: Neighbours
     back: Neighbours
@@ -90,14 +85,14 @@ class Neighbourhoods:
         return np.take_along_axis(self.there.rows, scores.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def precision(found: np.ndarray, texts: Sequence[str], gold: np.ndarray | None = None) -> Precision:
-    """How often the row that was found is the right one.
+def precision(retrieved: np.ndarray, texts: Sequence[str], gold: np.ndarray | None = None) -> Precision:
+    """How often the row that was retrieved is the right one.
 
     Args:
-        found: rows of the candidates, one per query.
+        retrieved: rows of the candidates, one per query.
         texts: of the candidates.
         gold: the right rows; by default query i belongs to row i.
     """
-    gold = np.arange(len(found)) if gold is None else gold
+    gold = np.arange(len(retrieved)) if gold is None else gold
     same = identities_of(texts)
-    return Precision(found == gold, same[found] == same[gold])
+    return Precision(retrieved == gold, same[retrieved] == same[gold])

@@ -11,7 +11,7 @@ from command_line.errors import InputError
 from command_line.outputs import checksum
 from eval.labels import PLACEMENT
 from eval.measurements import measured_by
-from eval.result_set import RETRIEVAL, ResultSet
+from eval.result_set import RETRIEVAL, SIMILARITY, ResultSet
 from eval.systems import MeanStd, Run, System
 
 KIND = "comparison"
@@ -51,7 +51,7 @@ class Comparisons:
                     f" {family[1] or 'two measures'}; run python -m eval compare again, once with all"
                     " systems, so that the correction counts all tests of a table"
                 )
-        _check_inputs(runs, [*results.systems, *results.probed(RETRIEVAL)])
+        _check_inputs(runs, [*results.systems, *results.probed(RETRIEVAL), *results.probed(SIMILARITY)])
         places = ["run", "part", "direction"]
         tests = measured.rows.set_index([*places, "measure"]).value.unstack()
         tests = tests.reindex(pd.MultiIndex.from_frame(measured.rows[places].drop_duplicates()))

@@ -2,9 +2,9 @@
 
 OUT are scored folders of checkpoints of the same trainings (`eval translate --split valid` with
 `checkpoint_*_UPDATES.pt`); those of one system and seed become one curve over its updates. With `--llr`, the
-layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU, which the
-thesis holds to be consistent (E.1): over all checkpoints, and over systems by the last ones, where time does
-not make both rise.
+layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU; thesis E.1
+holds both to be consistent. This is done over all checkpoints, and over systems by the last ones, where time
+does not make both rise.
 """
 
 from collections import defaultdict

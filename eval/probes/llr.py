@@ -1,9 +1,8 @@
 """Layer-wise language recognition (LLR, thesis 8.2.3): from which layer can the language be read?
 
-For every layer and both questions, "which source language?" and "which target language?", a linear classifier
-of tokens is trained on the validation set of the supervised directions and tested on supervised and zero-shot
-directions apart. STATES are folders of `eval probe states`; those of one system with several seeds become
-one curve (Figures 8.2 and E.4).
+There are two questions: "which source language?" and "which target language?". For every layer and question,
+a linear classifier of tokens learns on the validation set of the supervised directions. It is tested on
+supervised and on zero-shot directions. Several seeds of one system become one curve (Figures 8.2 and E.4).
 """
 
 from dataclasses import dataclass
@@ -31,21 +30,21 @@ class Options(Protocol):
     train_split: str = option("set to train on", "valid", type=types.split)
     test_split: str = option("set to test on", "test", type=types.split)
     train_on: str = option("directions of the set to train on", "supervised", choices=("supervised", "all"))
-    balance: bool = switch(
-        "every language weighs as much as every other while classifiers learn, whatever its number of tokens"
+    balance: bool = switch("give every language the same weight in training, whatever its number of tokens")
+    tokens: str = option(
+        "all tokens, no language tags, or neither tags nor </s>", "all", choices=tuple(TOKENS)
     )
-    tokens: str = option("all, without language tags, or also without </s>", "all", choices=tuple(TOKENS))
     questions: list[str] = option(
         "languages to recognize (default: source,target)",
         list(QUESTIONS),
         type=types.items(types.one_of(QUESTIONS)),
     )
     labels: Path | None = option(
-        f"recognize these labels in place of languages: tab-separated columns {', '.join(COLUMNS)}",
+        f"labels to recognize in place of languages: tab-separated columns {', '.join(COLUMNS)}",
         metavar="FILE.tsv",
     )
     control: bool = switch(
-        "also the control task, random labels of tokens, and the selectivity (Hewitt and Liang, 2019)"
+        "also learn random labels of tokens (control task), for the selectivity (Hewitt and Liang, 2019)"
     )
     written: Written
 

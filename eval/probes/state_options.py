@@ -36,7 +36,7 @@ class StateOptions:
     )
     directions: Directions = field(default_factory=Directions)
     valid_directions: str = option(
-        "the same of the set `valid` (default: supervised, on which llr trains; retrieval between all"
+        "directions of the set `valid` (default: supervised, on which llr trains; retrieval between all"
         " languages needs all)",
         "supervised",
         type=directions_or(*SETS),
@@ -47,22 +47,19 @@ class StateOptions:
     )
     max_lines: int | None = option("only the first lines of every set (default: all)")
     forced: str = option(
-        "tokens that the decoder is given: the model's own output (thesis 8.2.3), or the reference",
+        "what the decoder reads: the model's own output (thesis 8.2.3), or the reference",
         "output",
         choices=("output", "reference"),
     )
     untrained: int | None = option(
-        "a baseline: the model as it was before its training, with weights drawn by this seed",
+        "baseline: the model before its training, with weights drawn by this seed",
         type=types.seed,
         metavar="SEED",
     )
-    dtype: str = option(
-        "of the states on disk; float16 ends at 65504", "float16", choices=("float16", "float32")
-    )
+    dtype: str = option("numbers on disk; float16 ends at 65504", "float16", choices=("float16", "float32"))
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
     input: dict[str, str] | None = option(
-        "of models that read raw text: lines that say the same in these languages, in place of the sets of"
-        " --data",
+        "models that read raw text: line-parallel files, in place of the sets of --data",
         type=LANGUAGE_FILES,
         metavar="LANG=FILE,…",
     )

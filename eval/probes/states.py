@@ -1,14 +1,15 @@
-"""Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
-fairseq's, and of models that read raw text (`eval.probes.folder_states`): folders of `transformers`, and
-checkpoints with a folder of `fairseq-preprocess`.
+"""Extract the hidden states of every layer of a model, once for all probes.
+
+The model is a checkpoint, ours or stock fairseq's, or a model that reads raw text: a folder of
+`transformers`, or a checkpoint with a folder of `fairseq-preprocess`.
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
-teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
-gives the states that the search had.
+teacher-forcing"). Beam search translates every sentence first. One pass over the translation then gives the
+same states as the search.
 
-Of the set `valid`, supervised directions are taken (--valid-directions), on which the classifiers of
-layer-wise language recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 … of the
-encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
+--valid-directions are the directions of the set `valid`, on which `llr` trains; --directions are those of
+all other sets. The layers are L0 (embeddings), L1 and so on through encoder and decoder, encoder-norm,
+decoder-embedding and decoder-norm (eval/probes/store.py).
 """
 
 import time

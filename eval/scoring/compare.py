@@ -9,9 +9,10 @@ seeds are one system. Reads what `python -m eval score` wrote; the texts are not
 to `python -m eval report`, which marks significantly higher scores in bold, as Table 8.2 of the thesis does.
 Of `python -m embeddings retrieve` P@1 is compared in the same way, over all directions and groups of
 languages; there a system can also be compared by one measure with itself, or another one, by another measure.
+Spearman's correlations of `python -m embeddings sts` are compared by the paired bootstrap over pairs.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from command_line import options as types
@@ -27,9 +28,10 @@ from eval.result_files import FORMAT, read_result, result_file
 from eval.scored import SCORES
 from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
+from eval.scoring.compared_similarity import SIMILARITY
 from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
 from eval.scoring.comparison import PARTS, Settings, compare
-from eval.scoring.paired_test import TESTS
+from eval.scoring.paired_test import SACREBLEU_BOOTSTRAP, TESTS
 from eval.scoring.system_pairs import (
     Pair,
     all_pairs,
@@ -43,7 +45,8 @@ from eval.scoring.system_pairs import (
 )
 from eval.systems import System
 
-METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures)
+METRICS = (*TRANSLATIONS.measures, *RETRIEVAL.measures, *SIMILARITY.measures)
+OF_ENCODERS = {each.kind: each for each in (RETRIEVAL, SIMILARITY)}
 NEITHER = "neither translates"
 ENDS = {end: f"difference_{end}" for end in ("low", "high")}
 NOTES = (
@@ -123,13 +126,14 @@ class ComparisonOptions:
     """What is compared, by which measures, and how."""
 
     systems: list[Path] = positional(
-        "scored folder, output of `embeddings retrieve` (or scores.json, sentence-retrieval.json in it)",
+        "scored folder, output of `embeddings retrieve` or `sts` (or scores.json, sentence-retrieval.json,"
+        " sts.json in it)",
         metavar="OUT",
     )
     pairs: PairOptions
     metric: list[str] | None = option(
         f"one or several of {','.join(METRICS)} (default: {TRANSLATIONS.measures[0]}; of retrieval"
-        f" {RETRIEVAL.measures[0]})",
+        f" {RETRIEVAL.measures[0]}; of ratings {SIMILARITY.measures[0]})",
         type=types.items(types.one_of(METRICS)),
         metavar="LIST",
     )
@@ -146,13 +150,15 @@ class ComparisonOptions:
 
 def main(options: ComparisonOptions) -> None:
     files = [_file(path) for path in options.systems]
-    comparisons, samples = comparisons_of(files, options)
-    tables = [table(comparison, options.settings) for comparison in comparisons]
+    of = compared(files, options.direction)
+    settings = settings_for(of, options.settings)
+    comparisons, samples = comparisons_of(files, of, options, settings)
+    tables = [table(comparison, settings) for comparison in comparisons]
     print("\n\n".join([*tables, "\n".join(NOTES)]))
     if output := options.output:
         remove_leftovers(output.parent)
         measured = as_rows(comparisons)
-        measured.about = {**asdict(options.settings), "samples": samples}
+        measured.about = {**asdict(settings), "samples": samples}
         record = {
             "format": FORMAT,
             "kind": "comparison",
@@ -162,6 +168,17 @@ def main(options: ComparisonOptions) -> None:
             "command": command_typed("eval"),
         }
         write_json(output, record)
+
+
+def settings_for(of: Compared, settings: Settings) -> Settings:
+    """The settings, with the test that suits what is compared.
+
+    Raises:
+        InputError: another one is asked for.
+    """
+    if of.test and settings.test == SACREBLEU_BOOTSTRAP:
+        raise InputError(f"--test {settings.test}: {of.measures[0]} has a bootstrap of its own; leave it out")
+    return replace(settings, test=of.test or settings.test)
 
 
 def as_rows(comparisons: list[dict]) -> Measured:
@@ -185,11 +202,12 @@ def as_rows(comparisons: list[dict]) -> Measured:
     return measured
 
 
-def comparisons_of(files: list[Path], options: ComparisonOptions) -> tuple[list[dict], int]:
+def comparisons_of(
+    files: list[Path], of: Compared, options: ComparisonOptions, settings: Settings
+) -> tuple[list[dict], int]:
     """What was compared, with the results of the tests by parts and groups of directions; and the number of
     samples.
     """
-    of = compared(files, options.direction)
     measures = options.metric or of.measures[:1]
     for name in measures:
         if name not in of.measures:
@@ -199,32 +217,31 @@ def comparisons_of(files: list[Path], options: ComparisonOptions) -> tuple[list[
     pairs = options.pairs.pairs_of(group_runs(run for file in files for run in of.load(file)), of)
     if options.metric and all(pair.measures for pair in pairs):
         raise InputError("--metric: every pair has measures of its own; leave it out")
-    return compare(of, pairs, measures, options.settings)
+    return compare(of, pairs, measures, settings)
 
 
 def _file(path: Path) -> Path:
-    """A result file, given itself or its folder; of translations, unless there is one of retrieval alone."""
-    retrieval = path / f"{RETRIEVAL.kind}.json"
-    return retrieval if retrieval.is_file() and not (path / SCORES).is_file() else result_file(path, SCORES)
+    """A result file, given itself or its folder; of translations, unless there is one of encoders alone."""
+    if not (path / SCORES).is_file():
+        for kind in OF_ENCODERS:
+            if (path / f"{kind}.json").is_file():
+                return path / f"{kind}.json"
+    return result_file(path, SCORES)
 
 
 def compared(files: list[Path], direction: str | None = None) -> Compared:
     """What the files hold.
 
     Raises:
-        InputError: results of translation and of retrieval; or a direction of results of translation.
+        InputError: results of several kinds; or a direction of results other than of retrieval.
     """
-    of_retrieval = [read_result(file).get("kind") == RETRIEVAL.kind for file in files]
-    if any(of_retrieval) and not all(of_retrieval):
-        raise InputError(
-            f"{files[of_retrieval.index(False)]}: no {RETRIEVAL.kind}, as {files[of_retrieval.index(True)]}"
-            " is; expected results of one kind"
-        )
-    if not direction:
-        return RETRIEVAL if all(of_retrieval) else TRANSLATIONS
-    if not all(of_retrieval):
-        raise InputError(f"--direction {direction}: expected results of retrieval, {files[0]} has scores")
-    return retrieval_in(direction)
+    first, *others = (read_result(file).get("kind") for file in files)
+    for file, kind in zip(files[1:], others, strict=True):
+        if kind != first and {kind, first} & OF_ENCODERS.keys():
+            raise InputError(f"{file}: is {kind}, but {files[0]} is {first}; expected results of one kind")
+    if direction and first != RETRIEVAL.kind:
+        raise InputError(f"--direction {direction}: expected results of retrieval, {files[0]} has {first}")
+    return retrieval_in(direction) if direction else OF_ENCODERS.get(first, TRANSLATIONS)
 
 
 def table(comparison: dict, settings: Settings) -> str:

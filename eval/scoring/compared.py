@@ -26,6 +26,7 @@ class Compared:
         agreement: of people with a difference by a measure; None where that is not known.
         neither_translates: whether the scores of both systems in some directions say nothing.
         of_one_unit: measures that are compared with each other.
+        test: the only one that suits the measures; None if any does.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Compared:
     agreement: Callable[[str, Pair, float], float | None]
     neither_translates: Callable[[Pair, Sequence[str]], bool]
     of_one_unit: tuple[str, ...] = ()
+    test: str | None = None
 
 
 def named_once(groups: Groups) -> Groups:

@@ -12,7 +12,7 @@ from command_line import options as types
 from command_line.option_classes import option
 from command_line.progress import progress
 from eval.scoring.compared import Compared
-from eval.scoring.paired_test import RANDOMIZATION, TESTS, PairedTest
+from eval.scoring.paired_test import RANDOMIZATION, SACREBLEU_BOOTSTRAP, PairedTest
 from eval.scoring.significance import check_samples, holm, is_significant, samples_needed
 from eval.scoring.system_pairs import Pair
 from eval.systems import System
@@ -28,7 +28,7 @@ class Settings:
     test: str = option(
         "sacreBLEU's bootstrap finds 11%% of true nulls significant at 0.05: for published numbers",
         RANDOMIZATION,
-        choices=TESTS,
+        choices=(RANDOMIZATION, SACREBLEU_BOOTSTRAP),
     )
     correction: str = option("for the number of tests", "holm", choices=("holm", "none"))
     samples: int | None = option(f"of the test (none: {FEWEST_SAMPLES}, or what the correction needs)")

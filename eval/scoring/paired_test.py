@@ -1,12 +1,14 @@
 """Tests of two systems in every direction and group of directions, on the same exchanged and drawn lines."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from eval.scoring.line_statistics import FORMULAS
+from eval.scoring.rank_correlation import resampled_spearman, spearman
 from eval.scoring.significance import (
+    bootstrap_p,
     exchanged_differences,
     interval,
     p_value_with_seeds,
@@ -15,10 +17,11 @@ from eval.scoring.significance import (
     sacrebleu_bootstrap_p,
 )
 
-RANDOMIZATION, SACREBLEU_BOOTSTRAP = "randomization", "sacrebleu-bootstrap"
+RANDOMIZATION, SACREBLEU_BOOTSTRAP, BOOTSTRAP = "randomization", "sacrebleu-bootstrap", "bootstrap"
 TESTS = {
     RANDOMIZATION: "paired approximate randomization (Riezler and Maxwell, 2005)",
     SACREBLEU_BOOTSTRAP: "sacreBLEU's paired bootstrap, with about 11% false positives at 0.05",
+    BOOTSTRAP: "paired bootstrap over pairs of sentences",
 }
 RESAMPLES = 2000  # for intervals
 Statistics = Mapping[str, Sequence[np.ndarray]]  # direction -> one array per seed, lines x columns
@@ -68,24 +71,33 @@ class PairedTest:
             measure: whose statistics they are.
             groups: name -> directions, which both systems have.
         """
-        columns = _Columns(FORMULAS[measure])
+        columns = _Columns()
         for directions in _with_equally_many_lines(baseline):
             arrays = [stacked([one[direction] for direction in directions]) for one in (baseline, system)]
-            self._add(columns, directions, arrays)
+            self._add(columns, directions, arrays, measure)
         return {name: self._result(columns, directions) for name, directions in groups.items()}
 
-    def _add(self, columns: "_Columns", directions: list[str], arrays: list[np.ndarray]) -> None:
-        score = columns.score
-        by_bootstrap = self.test == SACREBLEU_BOOTSTRAP
-        resamples = self.samples if by_bootstrap else RESAMPLES
-        observed = [score(one.sum(axis=0, dtype=np.float64)) for one in arrays]
-        resampled = resampled_scores(*arrays, score, resamples, self.seed)
-        exchanged = None if by_bootstrap else exchanged_differences(*arrays, score, self.samples, self.seed)
+    def _add(
+        self, columns: "_Columns", directions: list[str], arrays: list[np.ndarray], measure: str
+    ) -> None:
+        exchanged = None
+        if self.test == BOOTSTRAP:
+            whole = np.ones((1, len(arrays[0])))
+            observed = [spearman(whole, one)[0] for one in arrays]
+            resampled = resampled_spearman(*arrays, self.samples, self.seed)
+        else:
+            score = FORMULAS[measure]
+            observed = [score(one.sum(axis=0, dtype=np.float64)) for one in arrays]
+            by_bootstrap = self.test == SACREBLEU_BOOTSTRAP
+            resamples = self.samples if by_bootstrap else RESAMPLES
+            resampled = resampled_scores(*arrays, score, resamples, self.seed)
+            if not by_bootstrap:
+                exchanged = exchanged_differences(*arrays, score, self.samples, self.seed)
         for i, direction in enumerate(directions):
             columns.lines[direction] = len(arrays[0])
             columns.observed[direction] = [one[i] for one in observed]
             columns.resampled[direction] = [one[:, i] for one in resampled]
-            columns.exchanged[direction] = None if by_bootstrap else exchanged[:, i]
+            columns.exchanged[direction] = None if exchanged is None else exchanged[:, i]
 
     def _result(self, columns: "_Columns", directions: Sequence[str]) -> PairedResult:
         scores = [np.mean([columns.observed[d][side] for d in directions], axis=0) for side in (0, 1)]
@@ -94,6 +106,8 @@ class PairedTest:
         drawn = resampled[1].mean(axis=1) - resampled[0].mean(axis=1)
         if self.test == SACREBLEU_BOOTSTRAP:
             p_value = sacrebleu_bootstrap_p(system - baseline, drawn)
+        elif self.test == BOOTSTRAP:
+            p_value = bootstrap_p(system - baseline, drawn)
         else:
             exchanged = np.mean([columns.exchanged[d] for d in directions], axis=0)
             p_value = randomization_p(system - baseline, exchanged)
@@ -113,7 +127,6 @@ class PairedTest:
 class _Columns:
     """What was found of every direction: scores per seed, observed and per sample."""
 
-    score: Callable[[np.ndarray], np.ndarray]
     lines: dict[str, int] = field(default_factory=dict)
     observed: dict[str, list[np.ndarray]] = field(default_factory=dict)  # S of either system
     resampled: dict[str, list[np.ndarray]] = field(default_factory=dict)  # samples x S of either system

@@ -105,16 +105,22 @@ def resampled_scores(
     Returns:
         samples x D x S for each.
     """
-    lines, rng = len(baseline), np.random.default_rng(seed)
+    lines = len(baseline)
     arrays = [_as_float(one) for one in (baseline, system)]
-    found = ([], [])
-    for count in _chunks(samples):
-        drawn = rng.choice(lines, size=(count, lines)) + lines * np.arange(count)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=count * lines).reshape(count, lines)
-        for array, scores in zip(arrays, found, strict=True):
+    resampled = ([], [])
+    for times in times_drawn(lines, samples, seed):
+        for array, scores in zip(arrays, resampled, strict=True):
             sums = times.astype(array.dtype) @ array.reshape(lines, -1)
             scores.append(score(sums.reshape(-1, *array.shape[1:]).astype(np.float64)))
-    return tuple(np.concatenate(scores) for scores in found)
+    return tuple(np.concatenate(scores) for scores in resampled)
+
+
+def times_drawn(lines: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """How often a bootstrap sample has each line, samples x N, some samples at a time."""
+    rng = np.random.default_rng(seed)
+    for count in _chunks(samples):
+        drawn = rng.choice(lines, size=(count, lines)) + lines * np.arange(count)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=count * lines).reshape(count, lines)
 
 
 def _chunks(samples: int) -> Iterator[int]:
@@ -147,6 +153,13 @@ def sacrebleu_bootstrap_p(observed: float, resampled: np.ndarray) -> float:
     if not absolute.any():
         return 1.0  # equal outputs, to which sacreBLEU gives the smallest p-value there is
     return _share(absolute - absolute.mean() > abs(observed))
+
+
+def bootstrap_p(observed: float, resampled: np.ndarray) -> float:
+    """Two-sided p-value of the bootstrap (Efron and Tibshirani, 1993, 16.4): how often a difference is as far
+    from the observed one as that is from 0.
+    """
+    return _share(np.abs(resampled - observed) >= abs(observed) - 1e-9)
 
 
 def _share(flags: np.ndarray) -> float:

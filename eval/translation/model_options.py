@@ -12,8 +12,8 @@ from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel, is_model_folder
 from eval.translation.translator import Translator, TranslatorOptions
 
-OF_FAIRSEQ = "DATA is of fairseq-preprocess"
-OF_TRANSFORMERS = "of a folder of transformers"
+OF_FAIRSEQ = "DATA of fairseq-preprocess"
+OF_TRANSFORMERS = "folder of transformers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,25 +21,23 @@ class ReadingOptions:
     """How `TransformersModel` and `FairseqModel` read the raw text of DATA/text."""
 
     language_codes: Path | None = option(
-        f"{OF_TRANSFORMERS}: lines with a language of the data and the model's code of it, such as"
-        " 'de deu_Latn' (default: by what codes mean)",
+        f"{OF_TRANSFORMERS}: file with a line per language, its codes in the data and in the model, such as"
+        " 'de deu_Latn' (default: codes are matched by meaning)",
         metavar="FILE",
     )
     source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source, such as 'translate {source} to"
-        " {target}: ' (default: as its configuration says)",
+        "T5 without language tags: text in front of every source, such as 'translate {source} to"
+        " {target}: ' (default: that of its configuration)",
         metavar="TEXT",
     )
     tokenizer: list[str] | None = option(
-        f"{OF_FAIRSEQ}: how raw text is tokenized, by a name of data_prep tokenize (default:"
+        f"{OF_FAIRSEQ}: tokenizer of raw text, as in data_prep tokenize (default:"
         f" {AFTER_BYTE_PAIRS} with --bpe-codes, else {OTHERWISE})",
         metavar="[LANG=]NAME",
     )
-    lowercase: bool = switch(f"{OF_FAIRSEQ}: words are in lower case")
-    bpe_codes: Path | None = option(
-        f"{OF_FAIRSEQ}: words are split by these codes of subword-nmt", metavar="FILE"
-    )
-    sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: text is split by this model", metavar="FILE")
+    lowercase: bool = switch(f"{OF_FAIRSEQ}: write words in lower case")
+    bpe_codes: Path | None = option(f"{OF_FAIRSEQ}: codes of subword-nmt that split words", metavar="FILE")
+    sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: model that splits text", metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +45,8 @@ class RawTextOptions(ReadingOptions):
     """The options of these models."""
 
     supervised: list[str] | None = option(
-        "of models that read raw text: directions that are called supervised, all others zero-shot (default:"
-        " those of the checkpoint; of a folder of transformers, all)",
+        "models that read raw text: supervised directions; all others are zero-shot (default: those of the"
+        " checkpoint; for a folder of transformers, all)",
         type=DIRECTIONS,
         metavar="A-B,…",
     )

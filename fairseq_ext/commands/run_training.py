@@ -14,9 +14,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from command_line import options
 from command_line.errors import InputError
+from command_line.locking import take_lock
 from command_line.option_classes import force_switch, option, positional
 from fairseq_ext.commands.on_device import note_given
 from fairseq_ext.launching import WORD, Launch
@@ -54,6 +56,14 @@ def main(run: TrainingRun) -> None:
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
     words = run.words[run.words.index(_TRAINER) + 1 :]
+    run.output.mkdir(parents=True, exist_ok=True)
+    busy = f"{run.output}: is being trained by another process; wait for its end"
+    with take_lock(run.output / "lock", busy) as lock:
+        _train(run, words, lock)
+
+
+def _train(run: TrainingRun, words: list[str], lock: BinaryIO) -> None:
+    """Skip, begin or resume a training whose folder is locked."""
     record = TrainingRecord(run.output, run.data, words)
     if run.force:
         forget(run.output)
@@ -66,19 +76,19 @@ def main(run: TrainingRun) -> None:
         _say(f"== {run.output}: {idle}")
     log = run.output / LOG
     _say(f"== {run.output}: training, log in {LOG}")
-    status = _run(run.command, log, ShownProgress(parse_options(words)))
+    status = _run(run.command, log, ShownProgress(parse_options(words)), lock)
     if status:
         _show_end(log)
         raise InputError(f"{run.output}: training failed with status {status}, see {log}")
     finish(run.output)
 
 
-def _run(command: list[str], log: Path, progress: ShownProgress) -> int:
+def _run(command: list[str], log: Path, progress: ShownProgress, lock: BinaryIO) -> int:
     """The exit status of a command whose output is added to a log, and shown in short."""
-    # It writes to the file itself and inherits the recipe's lock: it outlives a kill of this process.
+    # It writes to the file itself and inherits the lock: it outlives a kill of this process.
     with open(log, "ab") as output:
         start = output.tell()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, close_fds=False)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()])
     try:
         for line in _new_lines(log, start, process):
             if shown := progress.line(line):

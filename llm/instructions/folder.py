@@ -56,7 +56,6 @@ class InstructionFolder:
 
     Attributes:
         languages: code -> its name in instructions.
-        directions: that are instructed, in alphabetical order.
         files: name -> {"split", "task", "instructions": how many}.
     """
 

@@ -16,8 +16,6 @@ class Side:
 
     Attributes:
         language: its name in English.
-        text: the raw sentence.
-        words: where its words are in the text.
         phrases: where those phrases are that have a counterpart in the other sentence, number by number.
         is_unspaced: whether its language has no spaces between words.
     """

@@ -31,9 +31,7 @@ class Task(NamedTuple):
 
     Attributes:
         title: in the names of systems, for example in "MT+Align".
-        summary: for `--help`.
         make: the instruction of a sentence pair; None where the pair does not allow for one.
-        needs_words: whether word alignments are needed.
         is_monolingual: whether only the target sentence is looked at.
     """
 

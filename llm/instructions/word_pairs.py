@@ -56,9 +56,6 @@ def is_word(text: str) -> bool:
 def word_places(words: Sequence[str], line: str, path, number: int) -> list[Characters]:
     """Where every word of a tokenized line is in the raw line.
 
-    Args:
-        path, number: where the words are from, for the error.
-
     Returns:
         half-open ranges of characters, one per word, without spaces around them; an empty one of a word
         that the line does not spell (a lone zero-width character that another tokenizer dropped).

@@ -10,9 +10,6 @@ class AnswerTokens:
 
     The output layer of BLOOM has 250,880 columns: over all tokens of a batch it takes more memory than the
     model. Its input is cut to the states in front of the tokens of answers, by a hook that stays on it.
-
-    Args:
-        model: a causal language model of `transformers`, with or without an adapter.
     """
 
     def __init__(self, model: nn.Module):

@@ -29,7 +29,6 @@ class InstructionLines(Dataset):
     """The lines of instruction files, any of them at once; in memory is only where they begin.
 
     Args:
-        paths: the files.
         most: of all lines so many are taken, evenly spread; None for all. Which of its neighbours each one is
             is drawn, the same ones every time: directions and tasks take turns in the files, and even steps
             would meet one of them only.
@@ -66,11 +65,7 @@ class InstructionLines(Dataset):
 
 
 def _line_begins(path: Path) -> np.ndarray:
-    """Where every line begins, int64.
-
-    Raises:
-        InputError: there is no line.
-    """
+    """Where every line begins, int64."""
     if not path.stat().st_size:
         raise InputError(f"{path}: is empty, expected instructions; make them by `llm instruct`")
     content = np.memmap(path, dtype=np.uint8, mode="r")
@@ -92,7 +87,6 @@ class Examples(Dataset):
     a space for a part of the word behind it. The end of the answer is learned, too.
 
     Args:
-        instructions: with fields "input" and "output".
         tokenizer: a fast one of `transformers`, which knows where its tokens are.
         max_input, max_output: tokens; what is longer is cut behind.
         overlong: notes what is longer.
@@ -156,11 +150,7 @@ def split_tokens(tokenizer, question: str, answer: str) -> tuple[list[int], list
 
 
 class Padding:
-    """Batches: tokens, which of them are there, labels, each B x T.
-
-    Args:
-        pad: the token behind the last one.
-    """
+    """Batches: tokens, which of them are there, labels, each B x T."""
 
     def __init__(self, pad: int):
         self.pad = pad

@@ -58,12 +58,7 @@ class Overlong:
 
 
 def overlong_line(counts: Mapping[str, dict], max_input: int, max_output: int, skipped: bool) -> str | None:
-    """What to tell the user of them; None where all are short enough.
-
-    Args:
-        counts: of `Overlong.counts`.
-        skipped: whether they were left out.
-    """
+    """What to tell the user of them; None where all are short enough."""
     parts = []
     for part, option in (
         ("questions", f"--max-input {max_input}"),

@@ -41,7 +41,6 @@ def tune_stage(job: Tuning, stage: Stage, tokenizer, rate: float, state: Path, t
     """Train a stage with one learning rate, or go on, and write the adapter (or model) and its validation.
 
     Args:
-        state: folder of what the trainer needs to go on.
         target: folder of the result, which appears whole.
 
     Raises:
@@ -133,9 +132,6 @@ class Course(TrainerCallback):
     """Validates after every epoch; what was measured before a kill is kept beside the trainer's state.
 
     Args:
-        title: of the stage.
-        state: folder of the trainer.
-        measure: validates the model.
         training: the instructions, of whose lengths it warns after the first epoch; None to warn of none.
     """
 

@@ -18,8 +18,6 @@ def validate(
     token is the likeliest one) and "instructions", without those that are skipped.
 
     Args:
-        model: on its device.
-        batch: instructions at a time.
         accelerator: of accelerate; several devices share the instructions.
 
     Raises:

@@ -39,8 +39,8 @@ Makes instructions of bitext and its word alignments, tunes a language model on 
 the test sets by a prompt, scores, compares, reports. What is complete is skipped, what was killed continues. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that makes its own small
-                      model), or a file like those in configs/
+  --config NAME       bloomz24, bloomz24_1b1, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that
+                      makes its own small model), or a file like those in configs/
   --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
   --flores FOLDER     flores200_dataset: its devtest is translated, too
   --systems LIST      rows of Tables 6.2 to 6.5, D.3 and D.4, see README.md (default: $(list_systems))
@@ -119,15 +119,12 @@ stage_tune() { train_systems train_system; }
 train_system() { # SYSTEM SEED
   local instructions
   set_training_options "$1"
-  [[ ${#OPTIONS[@]} -gt 0 ]] || return 0 # the model as it is
   mapfile -t instructions < <(objectives "$1")
   tune --output "$OUTPUT/models/$(model_name "$@")" --seed "$2" --model "$MODEL" --instructions "${instructions[@]/#/"$OUTPUT/instructions/"}" \
     --epochs "$EPOCHS" --learning-rate "$LEARNING_RATE" "${OPTIONS[@]}" "${TUNING_OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
-need_data() { # if the systems are more than the model as it is
-  [[ -d $OUTPUT/instructions || -z $(for_each_model objectives) ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"
-}
+need_data() { [[ -d $OUTPUT/instructions ]] || die "$OUTPUT/instructions: no such folder; run the stage prepare first"; }
 
 # Run `llm tune`, a process per device. An update has UPDATE_SENTENCES instructions on any number of devices, also where they hold
 # fewer at a time than the configuration says.

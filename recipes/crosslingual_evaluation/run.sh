@@ -193,7 +193,7 @@ variant_of() { # ENCODER VARIANT
     answers) folder=$OUTPUT/answers/$1/model ;;
     calibrated) folder=$OUTPUT/calibrated/$1/encoder stage=calibrate ;;
   esac
-  [[ $DRY_RUN == yes || -d $folder ]] || die "$folder: no such folder; run the stage $stage first"
+  [[ $DRY_RUN == yes || $COLLECTS == yes || -d $folder ]] || die "$folder: no such folder; run the stage $stage first"
   echo "$folder"
 }
 
@@ -242,7 +242,7 @@ for_each_tenth() { # ENCODER COMMAND...
 }
 
 measure_tenth() { # ENCODER PERCENT MODEL
-  measure "$(measures_of "$1" "calibrated-$2")" --model "$3" --encoder-name "$(tenth_title "$@")" "${CPU[@]}"
+  measure_embeddings "$(measures_of "$1" "calibrated-$2")" --model "$3" --encoder-name "$(tenth_title "$@")" "${CPU[@]}"
 }
 
 tenth_title() { echo "$1, $2% of the calibration"; } # ENCODER PERCENT
@@ -254,13 +254,13 @@ measure_variant() { # ENCODER VARIANT
     set_layer "$1"
     set_prefix "$1"
   fi
-  measure "$(measures_of "$@")" --model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")" "${CPU[@]}"
+  measure_embeddings "$(measures_of "$@")" --model "$(variant_of "$@")" "${LAYER[@]}" "${PREFIX[@]}" --encoder-name "$(title_of "$@")" "${CPU[@]}"
 }
 
-measure() { # FOLDER OPTION...
+measure_embeddings() { # FOLDER OPTION...
   local ratings=("${STS_LANGUAGES[@]/%/.tsv}")
   [[ -z $TATOEBA ]] || retrieve "$1/tatoeba" --tatoeba "$TATOEBA" "${@:2}"
-  [[ -z $STS17 ]] || run python -m embeddings sts "${ratings[@]/#/$STS17/STS.}" --dataset "STS 2017" "${@:2}" --output "$1/sts"
+  [[ -z $STS17 ]] || measure "$1/sts/sts.json" python -m embeddings sts "${ratings[@]/#/$STS17/STS.}" --dataset "STS 2017" "${@:2}"
 }
 
 measures_of() { # ENCODER VARIANT
@@ -305,9 +305,8 @@ finetune() { # ENCODER SEED FINETUNING
   local variant FILES
   variant=$(variant_for "$3")
   "set_files_of_${3%%-*}" "${3#*-}"
-  run python -m embeddings finetune --model "$(beginning_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
-    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}" \
-    --output "$(finetuned_folder "$@")"
+  measure "$(finetuned_file "$@")" python -m embeddings finetune --model "$(beginning_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
+    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}"
 }
 
 # What is published; XNLI Manual is made.
@@ -356,9 +355,7 @@ set_files_of_names() {
   FILES+=("${NAMES_OPTIONS[@]}")
 }
 
-finetuned_folder() { # ENCODER SEED FINETUNING
-  echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3"
-}
+finetuned_file() { echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3/finetuning.json"; } # ENCODER SEED FINETUNING
 
 # --- report --------------------------------------------------------------------------------------------------------
 
@@ -393,13 +390,9 @@ transfer() { # NAME [RESULT... OPTION...]
 }
 
 add_tenth() { # ENCODER PERCENT MODEL
-  local files file
-  set_measures "$1" "calibrated-$2"
-  for file in "${files[@]}"; do
-    needs_result "$file" retrieve
-    RESULTS+=("$file")
-    [[ $file != */tatoeba/* ]] || TENTHS+=("$file")
-  done
+  local RETRIEVAL=()
+  add_results retrieve measure_embeddings "$(measures_of "$1" "calibrated-$2")"
+  TENTHS+=("${RETRIEVAL[@]}")
   SHARES+=("$(tenth_title "$@")"$'\t'"$2")
 }
 
@@ -414,34 +407,18 @@ compare_tenths() {
 }
 
 add_measures() { # ENCODER VARIANT
-  local file files
-  set_measures "$@"
-  for file in "${files[@]}"; do
-    needs_result "$file" retrieve
-    RESULTS+=("$file")
-    if [[ $2 == calibrated && $file == */tatoeba/* ]]; then
-      CALIBRATED+=("$file")
-      CALIBRATED_AS+=("$1=$(title_of "$@")")
-    fi
-  done
+  local RETRIEVAL=()
+  add_results retrieve measure_embeddings "$(measures_of "$@")"
+  [[ $2 == calibrated && -n $TATOEBA ]] || return 0
+  CALIBRATED+=("${RETRIEVAL[@]}")
+  CALIBRATED_AS+=("$1=$(title_of "$@")")
 }
 
-# Fill files: what is measured of the sentence embeddings of a variant.
-set_measures() { # ENCODER VARIANT
-  local folder
-  folder=$(measures_of "$@")
-  files=()
-  [[ -z $TATOEBA ]] || files+=("$folder/tatoeba/sentence-retrieval.json")
-  [[ -z $STS17 ]] || files+=("$folder/sts/sts.json")
-}
-
-add_finetuned() { # ENCODER SEED
-  for_each_finetuning add_result "$@"
-}
+add_finetuned() { for_each_finetuning add_result "$@"; } # ENCODER SEED
 
 add_result() { # ENCODER SEED FINETUNING
   local file
-  file=$(finetuned_folder "$@")/finetuning.json
+  file=$(finetuned_file "$@")
   needs_result "$file" finetune
   RESULTS+=("$file")
   case $3 in
@@ -451,18 +428,14 @@ add_result() { # ENCODER SEED FINETUNING
 }
 
 # Of --finished-only: encoders and seeds of which everything has been measured.
-list_finished() {
-  for_each_model model_name
-}
+list_finished() { for_each_model model_name; }
 
-has_what_is_read() { # ENCODER SEED
-  local file variant files RESULTS=() DRY_RUN=yes FROM_ENGLISH=() FROM_SOURCE=()
-  add_finetuned "$@"
-  for variant in "${VARIANTS[@]}"; do
-    set_measures "$1" "$variant"
-    RESULTS+=("${files[@]}")
-  done
-  for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
+has_what_is_read() { are_measured measure_all "$@"; } # ENCODER SEED
+
+measure_all() { # ENCODER SEED
+  local variant
+  for_each_finetuning finetune "$@"
+  for variant in "${VARIANTS[@]}"; do measure_embeddings "$(measures_of "$1" "$variant")"; done
 }
 
 experiment "$@"

@@ -85,11 +85,11 @@ stage_train() {
     starts=$(for system in "${SYSTEM_IDS[@]}"; do start_of "$system"; done | sort -u)
     pretrainings=$(for start in $starts; do [[ $start != *@* ]] || echo "${start##*@}"; done | sort -u)
     for pretraining in $pretrainings; do # starts that differ in their tags share one
-      for seed in "${SEED_LIST[@]}"; do start_job '' apart pretrain "$pretraining" "$seed"; done
+      for seed in "${SEED_LIST[@]}"; do start_job '' attended pretrain "$pretraining" "$seed"; done
     done
     finish_jobs trainings
     for start in $starts; do
-      for seed in "${SEED_LIST[@]}"; do start_job '' apart train_start "$start" "$seed"; done
+      for seed in "${SEED_LIST[@]}"; do start_job '' attended train_start "$start" "$seed"; done
     done
     finish_jobs trainings
   fi

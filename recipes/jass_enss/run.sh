@@ -41,7 +41,8 @@ usage: bash recipes/jass_enss/run.sh --config NAME [options] [-- OPTION of fairs
 Pre-trains the models of Table 4.2 on monolingual text, fine-tunes them on few pairs, translates, scores, compares,
 reports. What is complete is skipped, what was killed continues. README.md beside this file has the paper's numbers.
 
-  --config NAME       aspec-ja-en, aspec-ja-en-large, aspec-ja-zh, wikipedia-ja-zh, news-en-ko (the paper's), enja (small), or a file
+  --config NAME       aspec-ja-en, aspec-ja-zh, wikipedia-ja-zh, news-en-ko, and aspec-ja-en-large, aspec-ja-zh-large,
+                      wikipedia-ja-zh-large (the paper's), enja (small), or a file
   --systems LIST      rows of Table 4.2, see README.md (default: the configuration's)
   --sizes LIST        some of the configuration's numbers of pairs for fine-tuning (default: all of them)
   --directions LIST   such as ja-en,en-ja (default: both)

@@ -45,7 +45,7 @@ README.md beside this file has the paper's numbers.
 
   --config NAME       ppa (the paper's), phrasebook (a toy setting that makes its own encoder and tasks), or a file like them
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
-  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE,
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, printed-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE,
                       no-cs-SIZE, no-cs-$UNALIGNED; or 'all'
 $(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it
@@ -80,7 +80,7 @@ stage_prepare() {
   run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
-stage_train() { ! is_alignment_needed || train_systems train_system; }
+stage_train() { train_systems train_system; }
 
 # The encoder as it is needs no bitext.
 is_alignment_needed() {
@@ -93,8 +93,7 @@ is_aligned() { [[ ${TRAINED_AS[$1]} != "$UNALIGNED" ]]; } # SYSTEM
 
 # AdamW of fairseq: its `adam` takes the decay from the weights themselves.
 train_system() { # SYSTEM SEED
-  local updates=${UPDATES_OF[${1##*-}]:-}
-  is_aligned "$1" || return 0
+  local updates=${UPDATES_OF[${1##*-}]}
   set_training_options "$1"
   train fairseq-train "$DATA" --save-dir "$OUTPUT/models/$(model_name "$@")" --seed "$2" --task sentence_embedding --arch sentence_encoder \
     --pretrained-encoder "$ENCODER" --pooling cls --criterion weighted_losses --pairs "$(pairs_with_english "${LANGUAGES[@]}")" \
@@ -183,14 +182,11 @@ finetune() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   for language in "${@:5}"; do tests+=("$language=$(test_file_of "$3" "$language")"); done
   ! is_switched "$1" "$4" || options+=(--code-switching "$ORIGINALS")
   [[ $HAS_POOLER != yes || $3 != pairs ]] || ! is_aligned "$1" || options+=(--pooler "$ENCODER") # which the alignment does not read
-  run python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
-    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${FORCED[@]}" \
-    --output "$(finetuned_folder "$@")"
+  measure "$(finetuned_file "$@")" python -m embeddings finetune --task "$3" --model "$(encoder_of "$1" "$2")" --encoder-name "$1" --seed "$2" \
+    --train "$4=$TRAIN_FILE" --valid "$4=$VALID_FILE" --test "${tests[@]}" "${options[@]}" "${DEVICE[@]}" "${FORCED[@]}"
 }
 
-finetuned_folder() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
-  echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3-$4"
-}
+finetuned_file() { echo "$OUTPUT/finetuned/$(model_name "$1" "$2")/$3-$4/finetuning.json"; } # SYSTEM SEED TASK TRAINING_LANGUAGE
 
 # --- report --------------------------------------------------------------------------------------------------------
 
@@ -208,13 +204,11 @@ stage_report() {
   write_report
 }
 
-add_finetuned() { # SYSTEM SEED
-  for_each_training add_result "$@"
-}
+add_finetuned() { for_each_training add_result "$@"; } # SYSTEM SEED
 
 add_result() { # SYSTEM SEED TASK TRAINING_LANGUAGE TEST_LANGUAGE...
   local file
-  file=$(finetuned_folder "$@")/finetuning.json
+  file=$(finetuned_file "$@")
   needs_result "$file" finetune
   RESULTS+=("$file")
   [[ $4 != en || $# -lt 6 ]] || IS_ZERO_SHOT=yes
@@ -229,14 +223,11 @@ list_finished() {
 
 # Whether what the stages read of a model is there, besides its checkpoint.
 has_what_is_read() { # SYSTEM SEED
-  local file RESULTS=() DRY_RUN=yes
   if has_stage finetune; then
     [[ -d $(encoder_of "$@") ]] || ! is_aligned "$1" || has_stage export
-    return
+  elif has_stage report; then
+    are_measured finetune_everywhere "$@"
   fi
-  has_stage report || return 0
-  add_finetuned "$@"
-  for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
 }
 
 experiment "$@"

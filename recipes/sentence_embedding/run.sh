@@ -12,7 +12,6 @@ SEEDS=1
 ALL_STAGES="prepare train evaluate report"
 REQUIRED_SETTINGS=(BATCH_PAIRS TRANSLATION_MODEL)
 CASE=$HERE/case.en      # the two sentences of 2.4.8
-FURTHER_RESULTS=(case/neighbours.json)
 MLDOC='' AMAZON='' REVIEWS='' PARACRAWL=''
 MLDOC_LANGUAGES=en,de,es,fr,it,ja,ru,zh AMAZON_LANGUAGES=en,de,fr,ja REVIEW_LANGUAGES=en,de,es,fr,ja,zh # Tables 2.11 to 2.13
 PARACRAWL_LANGUAGES=(bg cs da de el es et "fi" fr hr hu it lt lv nl pl pt ro sk sl sv) # Table 2.10
@@ -52,13 +51,9 @@ END
 }
 
 check_recipe() {
-  local language
   check_test_sets
   check_compared
   check_folders MLDOC AMAZON REVIEWS PARACRAWL
-  TASK_RESULTS=(${MLDOC:+mldoc/classification.json} ${REVIEWS:+reviews/classification.json})
-  [[ -z $AMAZON ]] || TASK_RESULTS+=(amazon-{books,dvd,music}/classification.json)
-  [[ -z $PARACRAWL ]] || for language in "${PARACRAWL_LANGUAGES[@]}"; do TASK_RESULTS+=("paracrawl-$language/sentence-retrieval.json"); done
 }
 
 stage_prepare() {
@@ -84,29 +79,30 @@ train_system() { # SYSTEM SEED
     "${SAVING[@]}" --log-format simple --log-interval 100 "${OPTIONS[@]}" "${EXTRA_OPTIONS[@]}"
 }
 
-# Retrieval in every test set, and the case of 2.4.8.
 stage_evaluate() {
   evaluate_compared
-  for_each_model_at_once evaluate_with_case
+  for_each_model_at_once evaluate
 }
 
-evaluate_with_case() { # SYSTEM SEED
-  evaluate "$@" # fills ENCODER_OPTIONS
-  run python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${ENCODER_OPTIONS[@]}" --output "$(retrieval_folder "$@")/case"
+# Retrieval in every test set, and the case of 2.4.8.
+measure_trained() { # FOLDER ENCODER_OPTION...
+  retrieve_everywhere "$@"
+  measure "$1/case/neighbours.json" python -m embeddings neighbours "$CASE" --dataset "2.4.8" "${@:2}"
 }
 
 further_tests() { # FOLDER ENCODER_OPTION...
-  local category language classify=(python -m embeddings classify)
-  [[ -z $MLDOC ]] || run "${classify[@]}" "$MLDOC" --layout mldoc --languages "$MLDOC_LANGUAGES" "${@:2}" --output "$1/mldoc"
+  local category language
+  [[ -z $MLDOC ]] || measure "$1/mldoc/classification.json" python -m embeddings classify "$MLDOC" \
+    --layout mldoc --languages "$MLDOC_LANGUAGES" "${@:2}"
+  [[ -z $REVIEWS ]] || measure "$1/reviews/classification.json" python -m embeddings classify "$REVIEWS" \
+    --layout marc --dataset "Amazon reviews, version 2" --languages "$REVIEW_LANGUAGES" "${@:2}"
   [[ -z $AMAZON ]] || for category in books dvd music; do
-    run "${classify[@]}" "$AMAZON" --layout cls --category "$category" --dataset "Amazon reviews" --languages "$AMAZON_LANGUAGES" "${@:2}" \
-      --output "$1/amazon-$category"
+    measure "$1/amazon-$category/classification.json" python -m embeddings classify "$AMAZON" \
+      --layout cls --category "$category" --dataset "Amazon reviews" --languages "$AMAZON_LANGUAGES" "${@:2}"
   done
-  [[ -z $REVIEWS ]] || run "${classify[@]}" "$REVIEWS" --layout marc --dataset "Amazon reviews, version 2" --languages "$REVIEW_LANGUAGES" "${@:2}" \
-    --output "$1/reviews"
   [[ -z $PARACRAWL ]] || for language in "${PARACRAWL_LANGUAGES[@]}"; do
-    run python -m embeddings retrieve --parallel "$PARACRAWL/$language-en.$language" "$PARACRAWL/$language-en.en" --queries 2000 \
-      --dataset "ParaCrawl $language" "${@:2}" --output "$1/paracrawl-$language"
+    measure "$1/paracrawl-$language/sentence-retrieval.json" python -m embeddings retrieve \
+      --parallel "$PARACRAWL/$language-en.$language" "$PARACRAWL/$language-en.en" --queries 2000 --dataset "ParaCrawl $language" "${@:2}"
   done
 }
 
@@ -116,7 +112,7 @@ stage_report() {
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
-  add_compared
+  add_compared evaluate
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
   write_report
 }

@@ -201,36 +201,31 @@ evaluated() { # ID OPTION...
 # --search: in place of every system that is asked for, one for each point of a grid of options of fairseq-train. SYSTEM with
 # --lr 1e-4 --dropout 0.1 is called SYSTEM~lr~1e-4~dropout~0.1.
 add_grid() {
-  local dimensions dimension values point points=('') longer system systems=()
+  local dimensions dimension asked system systems=()
   IFS=: read -ra dimensions <<< "$SEARCH"
   for dimension in "${dimensions[@]}"; do
     [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
-    split_list --search "${dimension#*=}" values
-    longer=()
-    for point in "${points[@]}"; do longer+=("${values[@]/#/"$point~${dimension%%=*}~"}"); done
-    points=("${longer[@]}")
   done
-  split_list --systems "$SYSTEMS" SYSTEM_IDS
-  for system in "${SYSTEM_IDS[@]}"; do
+  split_list --systems "$SYSTEMS" asked
+  for system in "${asked[@]}"; do
     one_of --systems "$system" "${ALL_SYSTEMS[@]}"
-    for point in "${points[@]}"; do
-      add_point "$system" "$point"
-      systems+=("$system$point")
-    done
+    add_points "$system" "${dimensions[@]}"
   done
   SYSTEMS=$(joined "${systems[@]}")
 }
 
-add_point() { # SYSTEM POINT
-  local OPTIONS chosen_options place name=${TABLE_NAME[$1]:-$1}
-  set_training_options "$1"
-  IFS='~' read -ra chosen_options <<< "${2#\~}"
-  for ((place = 0; place < ${#chosen_options[@]}; place += 2)); do
-    OPTIONS+=("--${chosen_options[place]}" "${chosen_options[place + 1]}")
-    name+=", ${chosen_options[place]} ${chosen_options[place + 1]}"
+# Add to `systems` those that a system becomes with every value of each option.
+add_points() { # SYSTEM OPTION=VALUE,...
+  [[ $# -gt 1 ]] || { systems+=("$1") && return; }
+  local option=${2%%=*} values value point OPTIONS
+  split_list --search "${2#*=}" values
+  for value in "${values[@]}"; do
+    set_training_options "$1"
+    point=$1~$option~$value
+    variant "$point" '' "${TABLE_NAME[$1]:-$1}, $option $value" "${OPTIONS[@]}" "--$option" "$value"
+    EVALUATION[$point]=${EVALUATION[$1]}
+    add_points "$point" "${@:3}"
   done
-  variant "$1$2" '' "$name" "${OPTIONS[@]}"
-  EVALUATION[$1$2]=${EVALUATION[$1]}
 }
 
 # The table of the points: what --search found in validation.
@@ -294,16 +289,16 @@ for_each_model_at_once() { # COMMAND
 start_named() { start_job "$(model_name "${@:2}")" "$@"; } # COMMAND SYSTEM SEED
 
 # Call `COMMAND SYSTEM SEED`, --jobs at a time, for every model once, whatever number of systems uses it; all systems of a seed
-# before the next seed.
+# before the next seed. A system without options is a model as it is, which needs no training.
 train_systems() { # COMMAND
   local system seed model number=0 models=()
-  [[ $DRY_RUN == yes ]] || need_data
   for seed in "${SEED_LIST[@]}"; do
     for system in "${SYSTEM_IDS[@]}"; do
-      model="${TRAINED_AS[$system]} $seed"
-      is_among "$model" "${models[@]}" || models+=("$model")
+      system=${TRAINED_AS[$system]} model="$system $seed"
+      [[ -z ${TRAINING[$system]} ]] || is_among "$model" "${models[@]}" || models+=("$model")
     done
   done
+  [[ $DRY_RUN == yes || ${#models[@]} == 0 ]] || need_data
   for model in "${models[@]}"; do
     PLACE="$((++number)) of ${#models[@]}"
     # shellcheck disable=SC2086  # a name and a number

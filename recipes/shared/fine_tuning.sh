@@ -32,9 +32,5 @@ need_files() { # FILE...
   for file in "$@"; do makes_materials || [[ $DRY_RUN == yes || -f $file ]] || die "$file: no such file"; done
 }
 
-needs_result() { # FILE STAGE
-  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
-}
-
 # Add the precision to DEVICE: how commands of `embeddings` that train compute.
 set_training_device() { [[ $PRECISION != bf16 ]] || DEVICE+=(--precision bfloat16); }

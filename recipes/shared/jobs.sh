@@ -65,46 +65,30 @@ how_to_go_on() { # WHERE_IT_WAS...
   fi
 }
 
-# Run a command of this shell or of a job, which is stopped with it.
+# Run a command, or a function in a shell of its own, which loses what it sets. It is stopped with this shell.
 attended() { # COMMAND...
-  "$@" &
-  wait_for $!
-}
-
-# Wait for a process of this shell, whose status this has. If the shell is stopped, stop the process, too.
-wait_for() { # PID
   local status=0
-  trap 'kill "$1" 2> /dev/null; wait "$1" || true; exit 143' INT TERM
-  wait "$1" || status=$?
+  "$@" &
+  # shellcheck disable=SC2064 # the number of this process
+  trap "kill $! 2> /dev/null; wait $! || true; exit 143" INT TERM
+  wait $! || status=$?
   trap - INT TERM
   return "$status"
 }
 
-# Run a function in a shell of its own, which loses what it sets and is stopped with this one.
-apart() { # COMMAND...
-  ("$@") &
-  wait_for $!
-}
-
-# The same, while a folder is locked. The lock is on the folder itself, not on the file of `train`, which a recipe may lock
-# meanwhile to find that the training has finished.
+# The same, while a folder is locked; where a file system has no locks, nobody is refused. The lock is on the folder itself, not on
+# the file of a training, which a recipe may lock meanwhile to find that it has finished.
 alone() { # FOLDER WHAT_IS_DONE COMMAND...
-  apart locked "$@"
+  attended locked "$@"
 }
 
 locked() { # FOLDER WHAT_IS_DONE COMMAND...
+  local status=0
   if [[ $DRY_RUN != yes ]]; then
     mkdir -p "$1"
     exec 9< "$1" # held by the commands, too, should this shell be killed before them
-    lock "$1" "$2"
+    flock --nonblock 9 2> /dev/null || status=$?
+    [[ $status != 1 ]] || die "$1: is being $2 by another process; wait for its end"
   fi
   "${@:3}"
-}
-
-# Lock descriptor 9. Where the file system has no locks, or the machine no such program, nobody is refused.
-lock() { # FOLDER WHAT_IS_DONE
-  local status=0
-  flock --nonblock 9 2> /dev/null || status=$?
-  [[ $status != 1 ]] || die "$1: is being $2 by another process; wait for its end"
-  [[ $status == 0 ]] || note "$1: cannot be locked here; have it $2 once at a time"
 }

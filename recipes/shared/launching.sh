@@ -12,11 +12,13 @@ FORCED=()      # --force, for commands that train, and that store what a trainin
 DEVICE=()      # --cpu, for commands that run a model
 GPUS_OF_JOB=() # those of each job that runs at a time
 PLACE=''       # of a training among those of a stage, '3 of 24'
+COLLECTS=no    # are results collected, and not measured?
 
 # Run a command, or print it for a dry run. With slurm, every step of ours is an srun. Nodes of a cluster often have no network:
 # what downloads stays where the recipe runs.
 run() { # COMMAND...
   local place=() gpu=()
+  [[ $COLLECTS == no ]] || return 0
   if [[ $LAUNCHER == slurm && $1 == python && " $* " != *" -m data_prep download "* ]]; then
     case " $* " in
       *" -m eval translate "* | *" -m eval probe states "* | *" -m eval probe interlingua "* | *" -m eval adequacy "* | \
@@ -24,25 +26,42 @@ run() { # COMMAND...
     esac
     place=(srun --nodes 1 --ntasks 1 "${gpu[@]}" "${CORES[@]}" --job-name "$RECIPE")
   fi
-  if [[ $DRY_RUN == yes ]]; then print_command "${place[@]}" "$@"; else attended "${place[@]}" "$@"; fi
+  place+=("$@")
+  if [[ $DRY_RUN == yes ]]; then echo "${place[@]@Q}"; else attended "${place[@]}"; fi
 }
 
-print_command() { echo "${@@Q}"; } # COMMAND...
+# Run a command that measures, with its output in the folder of its results.
+measure() { # RESULTS COMMAND...
+  if [[ $COLLECTS == yes ]]; then RESULTS+=("$1"); else run "${@:2}" --output "${1%/*}"; fi
+}
+
+# Run nothing of a function, and add to RESULTS what its commands measure.
+collect() { # COMMAND...
+  local COLLECTS=yes
+  "$@"
+}
+
+# Whether there are results of all that the commands of a function measure.
+are_measured() { # COMMAND...
+  local RESULTS=() file
+  collect "$@"
+  for file in "${RESULTS[@]}"; do [[ -e $file ]] || return 1; done
+}
+
+needs_result() { # FILE STAGE
+  [[ $DRY_RUN == yes || -e $1 ]] || die "$1: no such file; run the stage $2 first"
+}
 
 # Start a training as --launcher says, skip it if it has finished, resume it if it was stopped.
 train() { # fairseq-train DATA --save-dir FOLDER OPTION...
   local command=(python -m fairseq_ext run-training --output "$4" --data "$2" --launcher "$LAUNCHER" --gpus "$GPUS" --nodes "$NODES"
     --threads "$THREADS" "${CORES[@]}" --precision "$PRECISION" "${FORCED[@]}" -- "${@:1:2}" --user-dir "$ROOT/fairseq_ext" "${@:3}")
   if [[ $DRY_RUN == yes ]]; then
-    print_command "${command[@]}"
-    return
+    echo "${command[@]@Q}"
+  else
+    [[ -z $PLACE ]] || note "$4: $PLACE"
+    attended "${command[@]}" || exit 2
   fi
-  mkdir -p "$4"
-  exec 9>> "$4/lock" # held by fairseq-train, too, should this script be killed before it
-  lock "$4" trained
-  [[ -z $PLACE ]] || note "$4: $PLACE"
-  attended "${command[@]}" || exit 2
-  exec 9>&-
 }
 
 # The last value of an option among others, the option itself where it has none, empty where it is not there.

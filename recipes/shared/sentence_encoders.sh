@@ -13,8 +13,6 @@ SHOWN_SIMILARITY=cosine # by which systems are compared with each other, and sho
 DIRECTION=''            # from English or to it, where all pairs have it: what is tested and shown; both without
 SMALLER_OPTIONS=()      # which smaller vectors are measured as well, where all vectors of a test set are in memory
 MULTIWAY=()             # languages whose test sets with English are line-parallel with each other
-TASK_RESULTS=()         # of all encoders, besides those of the test sets here
-FURTHER_RESULTS=()      # of the encoders that a recipe trains
 
 # Fill PAIR: English and another language, as file names have them.
 set_pair() { # LANGUAGE
@@ -94,8 +92,10 @@ retrieval_folder() { echo "$OUTPUT/retrieval/$(model_name "$@")"; } # SYSTEM SEE
 
 evaluate() { # SYSTEM SEED
   set_encoder "$@"
-  retrieve_everywhere "$(retrieval_folder "$@")" "${ENCODER_OPTIONS[@]}"
+  measure_trained "$(retrieval_folder "$@")" "${ENCODER_OPTIONS[@]}"
 }
+
+measure_trained() { retrieve_everywhere "$@"; } # FOLDER ENCODER_OPTION...
 
 retrieve_everywhere() { # FOLDER ENCODER_OPTION...
   local part language files=() un=()
@@ -117,17 +117,17 @@ retrieve_everywhere() { # FOLDER ENCODER_OPTION...
     run python -m embeddings encode "$UNITED_NATIONS"/UNv1.0.6way.en "${UN_LANGUAGES[@]/#/$UNITED_NATIONS/UNv1.0.6way.}" --dtype float16 "${@:2}" --output "$1/un/vectors"
     retrieve "$1/un" --un "$UNITED_NATIONS" --languages "$(joined "${UN_LANGUAGES[@]}")" --similarity cosine "${un[@]}" --model "$1/un/vectors"
   fi
-  [[ -z $BUCC ]] || run python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}" --output "$1/bucc"
-  [[ -z $STS ]] || run python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}" --output "$1/sts"
+  [[ -z $BUCC ]] || measure "$1/bucc/mining.json" python -m embeddings bucc "$BUCC" --pairs "$BUCC_PAIRS" "${BUCC_OPTIONS[@]}" "${@:2}"
+  [[ -z $STS ]] || measure "$1/sts/sts.json" python -m embeddings sts "$STS"/STS.* --dataset "STS 2017" "${@:2}"
   further_tests "$@"
 }
 
-further_tests() { :; } # FOLDER ENCODER_OPTION..., of a recipe that has more; their results are TASK_RESULTS
+further_tests() { :; } # FOLDER ENCODER_OPTION..., of a recipe that has more
 
 retrieve() { # FOLDER OPTION...
   local groups=$LANGUAGE_GROUPS
   [[ $groups == *.toml ]] || groups=$ROOT/embeddings/language_groups/$groups.toml
-  run python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$groups" --output "$1"
+  measure "$1/sentence-retrieval.json" python -m embeddings retrieve "${RETRIEVAL_OPTIONS[@]}" "${@:2}" --groups "$groups"
 }
 
 # Further encoders, NAME=FOLDER, as they are.
@@ -138,9 +138,9 @@ evaluate_compared() {
   done
 }
 
-add_compared() {
-  local given FURTHER_RESULTS=()
-  for given in "${COMPARED_ENCODERS[@]}"; do add_results "$OUTPUT/compared/${given%%=*}" evaluate; done
+add_compared() { # STAGE_THAT_MEASURES
+  local given
+  for given in "${COMPARED_ENCODERS[@]}"; do add_results "$1" retrieve_everywhere "$OUTPUT/compared/${given%%=*}"; done
 }
 
 check_compared() {
@@ -154,36 +154,22 @@ check_compared() {
 
 # --- results -------------------------------------------------------------------------------------------------------
 
-# Fill RESULT_FILES: what is measured of an encoder, below its folder.
-set_result_files() {
-  RESULT_FILES=(
-    ${MULTIWAY:+multiway/sentence-retrieval.json} ${TATOEBA:+tatoeba/sentence-retrieval.json} ${FLORES:+flores/sentence-retrieval.json}
-    ${UNITED_NATIONS:+un/sentence-retrieval.json} ${NEW_TATOEBA:+new-tatoeba-english/sentence-retrieval.json new-tatoeba-others/sentence-retrieval.json}
-    ${BUCC:+bucc/mining.json} ${STS:+sts/sts.json} "${TASK_RESULTS[@]}" "${FURTHER_RESULTS[@]}"
-  )
-}
-
 # Whether a report, if the encoders are not measured for it, has what it reads of one.
 has_what_is_read() { # SYSTEM SEED
-  local file folder
-  ! has_stage evaluate || return 0
-  folder=$(retrieval_folder "$@")
-  set_result_files
-  for file in "${RESULT_FILES[@]}"; do [[ -e $folder/$file ]] || return 1; done
+  has_stage evaluate || are_measured measure_trained "$(retrieval_folder "$@")"
 }
 
 # Add the results of an encoder to RESULTS; those of retrieval to RETRIEVAL, too.
-add_results() { # FOLDER STAGE_THAT_MEASURES
-  local file
-  set_result_files
-  for file in "${RESULT_FILES[@]}"; do
-    [[ $DRY_RUN == yes || -e $1/$file ]] || die "$1/$file: no such file; run the stage $2 first"
-    RESULTS+=("$1/$file")
-    [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$1/$file")
+add_results() { # STAGE_THAT_MEASURES FUNCTION FOLDER
+  local file number=${#RESULTS[@]}
+  collect "${@:2}"
+  for file in "${RESULTS[@]:number}"; do
+    needs_result "$file" "$1"
+    [[ $file != */sentence-retrieval.json ]] || RETRIEVAL+=("$file")
   done
 }
 
-add_evaluated() { add_results "$(retrieval_folder "$@")" evaluate; } # SYSTEM SEED
+add_evaluated() { add_results evaluate measure_trained "$(retrieval_folder "$@")"; } # SYSTEM SEED
 
 # P@1 of the first system against that of every other, in every test set, and of what else options say.
 compare_retrieval() { # NAME OPTION...

@@ -17,6 +17,7 @@ class Record(TypedDict):
     name: str
     seed: NotRequired[int | None]
     kind: Literal["a", "b"]
+    version: NotRequired[Literal[1]]
     loss: list[float]
     done: bool
     pairs: dict[str, Pair]
@@ -75,7 +76,7 @@ def test_an_object_in_place_of_a_list_is_called_so():
 
 def test_a_right_record_and_fields_that_nobody_asks_for():
     check(RIGHT, Record, "r.json")
-    check(RIGHT | {"seed": None}, Record, "r.json")
+    check(RIGHT | {"seed": None, "version": 1}, Record, "r.json")
     check(None, Any, "r.json")
     check([1.5], float | list[float], "r.json")
 
@@ -89,6 +90,8 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
         ({"seed": True}, "field 'seed' is True, expected a whole number"),
         ({"kind": "c"}, "field 'kind' is 'c', expected 'a' or 'b'"),
         ({"kind": ["a"]}, "field 'kind' is ['a'], expected 'a' or 'b'"),
+        ({"version": True}, "field 'version' is True, expected 1"),
+        ({"version": 1.0}, "field 'version' is 1.0, expected 1"),
         ({"loss": 1}, "field 'loss' is 1, expected a list"),
         ({"loss": [1, "x"]}, "field 'loss[1]' is 'x', expected a number"),
         ({"loss": [10**400]}, "field 'loss[0]' is 1000"),
@@ -101,9 +104,9 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
     ],
 )
 def test_a_wrong_field(change, message):
-    found = refusal(check, RIGHT | change, Record, "r.json")
-    assert found.startswith(f"r.json: {message}")
-    assert len(found) < 200
+    refused = refusal(check, RIGHT | change, Record, "r.json")
+    assert refused.startswith(f"r.json: {message}")
+    assert len(refused) < 200
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from command_line.trainings import STATE, TrainingFolder
 
 def training(folder, seed: int = 1) -> TrainingFolder:
     stamp = Stamp(folder / ".x.done", "training", {"seed": seed})
-    return TrainingFolder(stamp, "model", force=False)
+    return TrainingFolder(stamp, False, "training.json", "model")
 
 
 def error_elsewhere(folder, seed: int = 1) -> str:
@@ -52,7 +52,7 @@ def test_a_training_that_another_process_has_just_finished(tmp_path):
     begun.begin()
     (tmp_path / "model").mkdir()
     (tmp_path / "model/weights").write_text("1")
-    begun.finish("training.json", {"updates": 1})
+    begun.finish({"updates": 1})
     with pytest.raises(InputError, match="another process has just finished this training; give the command"):
         late.begin()
     assert json.loads((tmp_path / "training.json").read_text()) == {"updates": 1}

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 
 from command_line.outputs import partial_prefix
-from data_prep.corpus_stats import percentile, plot, shares_of_lengths, summarize
+from data_prep.corpus_stats import overview, percentile, plot, shares_of_lengths, size_rows, summarize
 
 
 def test_table_json_and_plot(step, tmp_path, write_corpus):
@@ -33,7 +33,39 @@ def test_table_json_and_plot(step, tmp_path, write_corpus):
     assert stored["histograms"]["train.de-en.de"] == {"0": 1, "1": 1, "2": 1, "3": 1}
     markdown = (tmp_path / "out/corpus_stats.md").read_text()
     assert "| train | de-en | de | 4 | 6 | 1.5 | 1 | 3 | 3 | 1 | 1.333 |" in markdown
+    assert markdown.startswith("""\
+| languages | supervised | zero-shot | train | valid | test |
+| --- | ---: | ---: | ---: | --- | --- |
+| de, en, fr | 4 | 2 | 10 |  | 1 |
+
+| text | languages | scripts | train | valid | test |
+""")
+    assert "| de-en | German – English | Latn – Latn | 4 |  |  |\n" in markdown
+    assert "| all |  |  | 5 | 0 | 1 |\n" in markdown
     assert (tmp_path / "out/corpus_stats.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_rows_of_table_7_1():
+    """Both directions of a pair are counted, and evaluation sets per pair."""
+    opus = {
+        f"{code}-en" if code < "en" else f"en-{code}": {"train": 1_000_000, "valid": 2_000, "test": 2_000}
+        for code in ("ar", "de", "fr", "nl", "ru", "zh")
+    }
+    (row,) = overview(opus)
+    assert [row[name] for name in ("supervised", "zero-shot", "train", "valid", "test")] == [
+        12, 30, 12_000_000, "2,000", "2,000",
+    ]  # fmt: skip
+    opus["de-fr"] = {"test": 500}  # of a direction that is not trained
+    assert overview(opus)[0]["test"] == "500 to 2,000"
+    assert overview({"ja": {"train": 7}}) == []
+
+
+def test_a_size_has_the_language_and_its_script():
+    *rows, total = size_rows({"en-tt": {"train": 100_843}, "xq": {"train": 1}})
+    assert [list(row.values())[:4] for row in rows] == [
+        ["en-tt", "English – Tatar", "Latn – Cyrl", 100_843], ["xq", "?", "?", 1],
+    ]  # fmt: skip
+    assert total["train"] == 100_844
 
 
 def test_percentiles():

@@ -495,6 +495,39 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(download, tmp
     ]  # fmt: skip
 
 
+def test_the_tatoeba_challenge_has_three_letters_and_sides_in_their_order(step, tmp_path, read):
+    """`sh` is `hbs` there, after `eng`; Flores has Croatian for it."""
+    folder = tmp_path / "challenge"
+    for pair, (source, target) in {"eng-hbs": ("one", "jedan"), "deu-fra": ("eins", "un")}.items():
+        (folder / pair).mkdir(parents=True)
+        (folder / pair / "train.src.gz").write_bytes(gzip.compress(lines(source)))
+        (folder / pair / "train.trg.gz").write_bytes(gzip.compress(lines(target)))
+    for code in ("eng_Latn", "hrv_Latn", "deu_Latn", "fra_Latn"):
+        (folder / f"{code}.dev").write_bytes(lines(f"dev {code}"))
+    with tarfile.open(folder / "deu-eng.tar", "w") as archive:
+        for side, text in (("src", "zwei"), ("trg", "two")):
+            (folder / "member").write_bytes(gzip.compress(lines(text)))
+            archive.add(folder / "member", f"data/release/v2021-08-07/deu-eng/train.{side}.gz")
+    (folder / "eng-fra").mkdir()
+    for side, text in (("src", "three"), ("trg", "trois")):
+        (folder / f"eng-fra/train.{side}").write_bytes(lines(text))
+    out = tmp_path / "out"
+    options = ("--langs", "de,en,fr,sh", "--further-pairs", "de-fr", "--from-folder", folder)
+    status, error = step("download", "challenge", *options, "--output", out)
+    assert status == 0, error
+    text = {path.name: read(path) for path in out.glob("*.*-*.*")}
+    assert text == {
+        "train.de-en.de": ["zwei"], "train.de-en.en": ["two"],
+        "train.en-fr.en": ["three"], "train.en-fr.fr": ["trois"],
+        "train.en-sh.en": ["one"], "train.en-sh.sh": ["jedan"],
+        "train.de-fr.de": ["eins"], "train.de-fr.fr": ["un"],
+        "valid.de-en.de": ["dev deu_Latn"], "valid.de-en.en": ["dev eng_Latn"],
+        "valid.en-fr.en": ["dev eng_Latn"], "valid.en-fr.fr": ["dev fra_Latn"],
+        "valid.en-sh.en": ["dev eng_Latn"], "valid.en-sh.sh": ["dev hrv_Latn"],
+        "valid.de-fr.de": ["dev deu_Latn"], "valid.de-fr.fr": ["dev fra_Latn"],
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("with_test", [True, False])
 def test_enja_has_no_spaces_in_japanese_and_always_a_test_set(download, tmp_path, read, with_test):
     (tmp_path / "enja").mkdir()

@@ -27,8 +27,9 @@ from eval.systems import MeanStd
     [
         ('{"format": 1,\n "x": }', r"r.json:2: not JSON"),
         ("[1]", r"found a list, expected an object"),
-        ('{"format": 2}', r"found format 2, expected 1"),
-        ("{}", r"found format None, expected 1"),
+        ('{"format": true}', r"field 'format' is True, expected 1"),
+        ('{"format": 2}', r"field 'format' is 2, expected 1"),
+        ("{}", r"field 'format' is None, expected 1"),
     ],
 )
 def test_malformed_json(tmp_path, text, message):

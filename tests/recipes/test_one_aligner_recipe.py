@@ -90,6 +90,14 @@ def test_several_pairs_share_one_budget():
     assert {"fr-es", "ca-es", "pl-pt", "ru-es"} <= set(without_english)
 
 
+def test_the_challenge_is_downloaded_with_the_pairs_of_table_5():
+    own = ("--config", "tatoeba_challenge", "--encoder", "e", "--tatoeba", "t", "--stages", "prepare")
+    download, *_ = dry_run(RECIPE, *own)
+    job = parse_command(download)
+    assert job.name == "challenge" and len(job.langs) == 34
+    assert len(job.further_pairs) == 16 and not any("en" in pair.split("-") for pair in job.further_pairs)
+
+
 def test_the_small_configuration_compares_pairs_and_sizes():
     found = trainings("l10n")
     assert {name: args.pairs for name, args in found.items() if "size" not in name} == {

@@ -1,9 +1,18 @@
 """`recipes/post_pretraining`: Tables 1, 2, 4 and 5 of post-pretraining alignment, hyperparameters of 3.3."""
 
+import os
+
 import pytest
 
 from tests.our_commands import parse_command
-from tests.recipes.commands import assert_refused, dry_run, parse_trainings, recipe, write_training
+from tests.recipes.commands import (
+    assert_refused,
+    dry_run,
+    parse_trainings,
+    recipe,
+    write_program,
+    write_training,
+)
 
 RECIPE = "post_pretraining"
 PPA = ["--config", "ppa", "--encoder", "mbert", "--xnli", "xnli", "--mlqa", "mlqa"]
@@ -58,7 +67,7 @@ def test_the_bitext_of_table_1():
 def test_alignment_has_the_hyperparameters_of_3_3_and_the_rows_of_table_5():
     found = parse_trainings(commands("--systems", "all", stages="train"))
     assert list(found) == [
-        f"{name}-{size}" for size in SIZES for name in ("ppa", "unit", "no-moco", "no-tlm", "mlm")
+        f"{name}-{size}" for size in SIZES for name in ("ppa", "printed", "no-moco", "no-tlm", "mlm")
     ]  # no training without code-switching
     for name, args in found.items():
         system, _, size = name.rpartition("-")
@@ -73,7 +82,7 @@ def test_alignment_has_the_hyperparameters_of_3_3_and_the_rows_of_table_5():
         assert ("momentum_contrast" in losses) == (system != "no-moco")
         assert ("translation_language_modelling" in losses) == (system != "no-tlm")
         assert args.translation_language_modelling_apart == (system == "mlm")
-        assert args.momentum_contrast_unit_vectors == (system == "unit")
+        assert args.momentum_contrast_any_length == (system == "printed")
         if system != "no-moco":
             assert args.momentum_contrast_queue == 32000
             assert (args.momentum_contrast_temperature, args.momentum_contrast_momentum) == (0.05, 0.999)
@@ -195,3 +204,14 @@ def test_only_what_the_stages_read_must_be_there(tmp_path):
     assert finished(tmp_path, "finetune") == {"unaligned"}
     (tmp_path / "out/encoders/ppa-250k-seed1").mkdir(parents=True)
     assert finished(tmp_path, "finetune") == {"unaligned", "ppa-250k"}
+
+
+def test_the_encoder_as_it_is_does_not_count_among_trainings(tmp_path):
+    for folder in ("mbert", "out/data/ppa"):
+        (tmp_path / folder).mkdir(parents=True)
+    for program in ("python", "fairseq-train"):
+        write_program(tmp_path / "bin" / program, "#!/bin/sh\n")
+    own = ("--config", "ppa", "--encoder", "mbert", "--output", "out", "--stages", "train")
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    result = recipe(RECIPE, *own, "--systems", "unaligned,ppa-250k", cwd=tmp_path, env=environment)
+    assert result.stderr == "== train: ppa\n== out/models/ppa-250k-seed1: 1 of 1\n"

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from langcodes import Language
 
 from tests.our_commands import parse_command
 from tests.recipes.commands import (
@@ -50,7 +51,6 @@ def trainings(tmp_path, *options: str) -> dict:
         (["--config", "enja", "--mbart", "/no/such"], "--mbart: /no/such: no such folder"),
         (["--config", "enja", "--out-of-domain", "/no/such"], "--out-of-domain: /no/such: no such folder"),
         (["--config", "222_en-ja"], "--config 222_en-ja: give your text with --data-root, README.md says"),
-        (["--config", "enja", "--stages", "trian"], "--stages: found 'trian', expected one of: prepare"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):
@@ -103,6 +103,16 @@ def test_hyperparameters_of_the_paper(config, tmp_path):
     assert tuned.langs.split(",") == sorted(tuned.langs.split(","))
 
 
+@pytest.mark.parametrize("config", [config for config in PAPER if config.startswith("626")])
+def test_text_that_is_not_given_is_downloaded_for_every_pair(config):
+    """Ids of mtdata end with the languages; the text of --data-root comes first."""
+    download, *_ = dry_run("word_contrastive", "--config", config, "--stages", "prepare")
+    job = parse_command(download)
+    languages = {Language.get(code).to_alpha3() for code in job.langs}
+    for ids in (job.train, job.valid, job.test):
+        assert {code for identifier in ids for code in identifier.split("-")[-2:]} == languages
+
+
 @pytest.mark.parametrize("config", ["multi30k", "l10n", "l10n-8", "phrasebook"])
 def test_the_small_configurations_are_those_of_zero_shot(config, tmp_path):
     ours = trainings(tmp_path, "--config", config, "--systems", "mlsc")["mlsc"]
@@ -143,16 +153,8 @@ def test_preparation_aligns_what_the_systems_need(tmp_path):
         assert (
             steps(commands(tmp_path, "--config", "enja", "--systems", systems, stages="prepare")) == expected
         )
-    options = (
-        "--config",
-        "enja",
-        "--systems",
-        "mbart+FA",
-        "--mbart",
-        str(tmp_path),
-        "--out-of-domain",
-        str(tmp_path),
-    )
+    options = ("--config", "enja", "--systems", "mbart+FA", "--mbart", str(tmp_path))
+    options += ("--out-of-domain", str(tmp_path))
     found = commands(tmp_path, *options, stages="prepare")
     assert steps(found) == [*plain, "tokenize", *fast, *lexicon, "trim-mbart"]
     (subword,) = [words for words in found if words[3] == "subword"]

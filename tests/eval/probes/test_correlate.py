@@ -1,4 +1,4 @@
-"""`python -m eval probe correlate` on the numbers of the thesis, whose correlations it states (5.3.3)."""
+"""`python -m eval probe correlate` on the numbers of the thesis, whose correlations thesis 5.3.3 states."""
 
 import json
 

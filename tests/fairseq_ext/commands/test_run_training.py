@@ -122,7 +122,7 @@ def test_a_command_that_does_not_train_is_refused(words, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "goes_on"), [(signal.SIGTERM, False), (signal.SIGKILL, True)])
-def test_the_training_ends_with_it_but_outlives_a_kill(words, tmp_path, number, goes_on):
+def test_the_training_ends_with_it_but_outlives_a_kill(words, tmp_path, capsys, number, goes_on):
     (tmp_path / "model/stay").touch()
     process = subprocess.Popen([sys.executable, "-m", *words()], stderr=subprocess.DEVNULL)
     path = tmp_path / "model/pid"
@@ -131,6 +131,8 @@ def test_the_training_ends_with_it_but_outlives_a_kill(words, tmp_path, number, 
     assert process.wait(hanging.SECONDS) == (-number if goes_on else 128 + number)
     training = int(path.read_text())
     if goes_on:
+        assert run_command(words()) == 2
+        assert "model: is being trained by another process; wait for its end" in capsys.readouterr().err
         os.kill(training, signal.SIGTERM)  # it was there
     _wait(lambda: not Path(f"/proc/{training}").exists())
 

@@ -1,0 +1,62 @@
+"""Comparisons of sentence encoders by Spearman's correlation with ratings of similarity, which
+`python -m embeddings sts` measures.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from command_line.measurements import read_arrays
+from embeddings.sts import KIND, SCORES
+from eval.result_files import read_result
+from eval.scoring.compared import Compared, common_directions
+from eval.scoring.paired_test import BOOTSTRAP
+from eval.scoring.system_pairs import Pair
+from eval.systems import Run
+
+
+class SimilarityRun(Run):
+    """What one encoder says of the pairs of sentences of one dataset."""
+
+    compared_alike = ("texts_sha256",)
+
+    @property
+    def directions(self) -> dict[str, dict]:
+        return {name: {"texts_sha256": texts} for name, texts in self.record["texts"].items()}
+
+
+def load(path: Path) -> list[Run]:
+    """The runs of a result file."""
+    record = read_result(path)
+    return [SimilarityRun(path, run, record, number) for number, run in enumerate(record["runs"])]
+
+
+def statistics(run: Run, measure: str) -> dict[str, np.ndarray]:
+    """Direction, or language -> cosine and rating of every pair of sentences, N x 2.
+
+    Raises:
+        InputError: the file of these is missing or damaged.
+    """
+    names = {direction: f"{SCORES}/{direction}" for direction in run.directions}
+    arrays = read_arrays(run.path.with_suffix(".npz"), names.values(), run.file["arrays_sha256"])
+    return {direction: arrays[name] for direction, name in names.items()}
+
+
+def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
+    """All files together, and each alone."""
+    common = common_directions(pair)
+    overall = {"all": common} if len(common) > 1 else {}
+    return {"overall": overall, "directions": {direction: [direction] for direction in common}}
+
+
+SIMILARITY = Compared(
+    kind=KIND,
+    measures=("spearman",),
+    load=load,
+    groups=groups_to_test,
+    statistics=statistics,
+    check=lambda pairs, measure: None,
+    agreement=lambda measure, pair, difference: None,
+    neither_translates=lambda pair, directions: False,
+    test=BOOTSTRAP,
+)
