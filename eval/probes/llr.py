@@ -13,7 +13,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional, switch
 from eval.probes.labels import COLUMNS, QUESTIONS
-from eval.probes.parallel import index_files
+from eval.probes.parallel import ALLOW_UNLIKE, index_files
 from eval.probes.protocol import Protocol
 from eval.probes.store import StateStore
 from eval.reporting.result_file import Written, publish
@@ -63,23 +63,36 @@ class Options(Protocol):
 
 def main(options: Options) -> None:
     options.complete()  # refuses settings that the protocol does not have before anything is read
-    inputs = [*index_files(options.states), *([options.labels] if options.labels else [])]
-    check_distinct(options)
+    splits = dict.fromkeys((options.train_split, options.test_split))
+    inputs = index_files(options.states, splits, options.written.allow_unlike)
+    check_stores(options)
+    inputs += [options.labels] if options.labels else []
     publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def check_distinct(options: Options) -> None:
-    """No two stores are of one seed of one system on one dataset: known before the training, not after it."""
+def check_stores(options: Options) -> None:
+    """No two stores are of one seed of one system on one dataset, or of different searches: known before the
+    training, not after it.
+    """
     first: dict[tuple, Path] = {}
+    searched: dict[str, StateStore] = {}
     for folder in options.states:
         store = StateStore.open(folder)
-        key = store.record["dataset"], store.system["name"], store.system.get("seed")
+        dataset, beam = store.record["dataset"], store.record.get("beam")
+        key = dataset, store.system["name"], store.system.get("seed")
         if key[2] is not None and (other := first.get(key)):
             raise InputError(
-                f"{folder}: {key[1]!r} with seed {key[2]} on {key[0]}, as {other}; give one of them another"
+                f"{folder}: {key[1]!r} with seed {key[2]} on {dataset}, as {other}; give one of them another"
                 " --name (eval probe states)"
             )
         first[key] = folder
+        if store.record.get("forced") == "output" and not options.written.allow_unlike:
+            other = searched.setdefault(dataset, store)
+            if other.record.get("beam") != beam:
+                raise InputError(
+                    f"{folder}: its outputs were searched with --beam {beam}, those of {other.folder} with"
+                    f" {other.record.get('beam')}; extract one again, or {ALLOW_UNLIKE}"
+                )
 
 
 def measure(options: Options) -> Measured:

@@ -57,7 +57,7 @@ class Options(StoreOptions):
 
 
 def main(options: Options) -> None:
-    inputs = index_files(options.states)
+    inputs = index_files(options.states, [options.split], options.written.allow_unlike)
     if options.words:
         chosen = choose_aligner(options.words, options.alignments, "--alignments", LEXICON)
         options = replace(options, alignments=chosen)

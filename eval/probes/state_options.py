@@ -6,8 +6,25 @@ from command_line import options as types
 from command_line.option_classes import option
 from data_prep.formats.directions import directions_or
 from data_prep.formats.texts import LANGUAGE
-from eval.translation.evaluated_model import SETS, Directions
+from eval.translation.evaluated_model import SETS, Directions, EvaluatedModel
+from eval.translation.raw_text_model import RawTextModel
 from eval.translation.search_options import DecodingOptions
+
+
+def _language_files(text: str) -> dict[str, str]:
+    """`de=FILE,en=FILE` -> {"de": FILE, "en": FILE}."""
+    files: dict[str, str] = {}
+    for part in text.split(","):
+        language, _, path = part.strip().partition("=")
+        types.require(bool(path) and language not in files)
+        files[LANGUAGE(language)] = path
+    types.require(len(files) > 1)
+    return files
+
+
+LANGUAGE_FILES = types.OptionType(
+    "two or more languages with files, such as de=a.de,en=a.en", _language_files
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,30 +58,15 @@ class StateOptions:
     )
     dtype: str = option("numbers on disk; float16 ends at 65504", "float16", choices=("float16", "float32"))
     decoding: DecodingOptions = field(default_factory=DecodingOptions)
-
-
-def _language_files(text: str) -> dict[str, str]:
-    """`de=FILE,en=FILE` -> {"de": FILE, "en": FILE}."""
-    files: dict[str, str] = {}
-    for part in text.split(","):
-        language, _, path = part.strip().partition("=")
-        types.require(bool(path) and language not in files)
-        files[LANGUAGE(language)] = path
-    types.require(len(files) > 1)
-    return files
-
-
-LANGUAGE_FILES = types.OptionType(
-    "two or more languages with files, such as de=a.de,en=a.en", _language_files
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FolderOptions:
-    """What only models that read raw text have."""
-
     input: dict[str, str] | None = option(
         "models that read raw text: line-parallel files, in place of the sets of --data",
         type=LANGUAGE_FILES,
         metavar="LANG=FILE,…",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction(StateOptions):
+    """The states of a model."""
+
+    model: EvaluatedModel | RawTextModel

@@ -23,8 +23,8 @@ from command_line.lines import read_lines
 from command_line.option_classes import force_switch, output_folder
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.folder_states import FolderExtraction, extract_folder
-from eval.probes.state_options import FolderOptions, StateOptions
+from eval.probes.folder_states import extract_folder
+from eval.probes.state_options import Extraction, StateOptions
 from eval.probes.store import (
     KIND,
     TRAINING_SPLIT,
@@ -33,7 +33,7 @@ from eval.probes.store import (
     store_files,
     write_vocabulary,
 )
-from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
+from eval.translation.evaluated_model import NamedModel, settings_of
 from eval.translation.model_options import RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 
@@ -44,33 +44,21 @@ class StatesCommand:
 
     model: NamedModel
     states: StateOptions
-    folder: FolderOptions
     raw_text: RawTextOptions
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extraction(StateOptions):
-    """The states of a checkpoint of fairseq."""
-
-    model: EvaluatedModel
-
-
 def main(options: StatesCommand) -> None:
-    model, lines = model_of(options.model, options.raw_text), options.folder.input
-    if isinstance(model, RawTextModel):
-        if options.states.untrained is not None:
-            raise InputError("--untrained: needs a checkpoint with its binarized folder; leave it out")
-        job = FolderExtraction(model=model, input=lines, **vars(options.states))
+    job = Extraction(model=model_of(options.model, options.raw_text), **vars(options.states))
+    if isinstance(job.model, RawTextModel):
         extract_folder(job, options.output, options.force)
         return
-    if lines:
+    if job.input:
         raise InputError(
-            f"--input: needs a model that reads raw text, found --checkpoint {model.checkpoint} with its"
+            f"--input: needs a model that reads raw text, found --checkpoint {job.model.checkpoint} with its"
             " binarized folder; leave it out"
         )
-    job = Extraction(model=model, **vars(options.states))
     files = job.model.data_files(job.splits)
     stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
     if not stamp.is_current(options.force):

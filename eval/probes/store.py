@@ -289,6 +289,11 @@ class StateStore:
         """The checksum of the source lines; None where it is not known."""
         return self._split(split).get("-".join(direction), {}).get("text_sha256")
 
+    def texts(self, split: str) -> dict[str, tuple[int | None, str | None]]:
+        """Direction -> the number of its sentences, and the checksum of the source lines, where known."""
+        directions = self._split(split)
+        return {name: (of.get("sentences"), of.get("text_sha256")) for name, of in directions.items()}
+
     def part_name(self, split: str, direction: Direction, side: str) -> str:
         """Name of the part; equal for directions that share it."""
         directions, text = self._split(split), "-".join(direction)

@@ -6,7 +6,7 @@ run continues where it was.
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
@@ -46,7 +46,7 @@ def translate_raw_sets(
     Raises:
         InputError: no such sets, no such model; a direction that it does not translate.
     """
-    options = TranslatorOptions(**{field.name: getattr(how, field.name) for field in fields(how)})
+    options = TranslatorOptions(**vars(how))
     sources = source_files(model.text, sets.split)
     settings = by_name(sets) | by_name(how) | by_name(model)
     inputs = [*set(sources.values()), *model.files()]

@@ -42,6 +42,12 @@ class GenerateSearch:
     def n_best(
         self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool
     ) -> list[list[tuple[list[int], float]]]:
+        """The best hypotheses of every row, as token ids and scores.
+
+        Args:
+            rows: token ids of the encoder, everything included.
+            forced: the first token of the hypotheses.
+        """
         tensors = [torch.tensor(row) for row in rows]
         ids = pad_sequence(tensors, batch_first=True, padding_value=self.tokens["pad_token_id"])
         mask = pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True)

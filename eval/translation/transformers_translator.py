@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
@@ -11,20 +10,6 @@ from eval.translation.transformers_languages import KIND, OPTION, Marks, languag
 from eval.translation.translator import Candidate, Sentence, Translator, TranslatorOptions
 
 UNLIMITED = 1_000_000  # of a tokenizer without a limit, which says 1e30
-
-
-class TransformersSearch(Protocol):
-    """What computes the search."""
-
-    def n_best(
-        self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool
-    ) -> list[list[tuple[list[int], float]]]:
-        """The best hypotheses of every row, as token ids and scores.
-
-        Args:
-            rows: token ids of the encoder, everything included.
-            forced: the first token of the hypotheses.
-        """
 
 
 class TransformersTranslator(Translator):
@@ -156,7 +141,8 @@ class TransformersTranslator(Translator):
         return " ".join(self.tokenizer.decode(ids, skip_special_tokens=True).split())
 
 
-def _search(model, tokenizer, options: TranslatorOptions) -> TransformersSearch:
+def _search(model, tokenizer, options: TranslatorOptions):
+    """What computes the search: a `GenerateSearch`, or what has the same `n_best`."""
     if options.engine.is_ctranslate2:
         from eval.translation.transformers_ctranslate2 import Ctranslate2Search
 

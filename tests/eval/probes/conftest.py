@@ -1,6 +1,7 @@
 """The commands of probes, and what they print."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,18 @@ def llr(command, tmp_path):
 
 
 @pytest.fixture
+def report(command, tmp_path):
+    """Function of result files: the folder of their report."""
+
+    def make(*files) -> Path:
+        result = command("report", *files, "--output", tmp_path / "report")
+        assert result.status == 0, result.err
+        return tmp_path / "report"
+
+    return make
+
+
+@pytest.fixture
 def row_of():
     """Function of HTML and first cells: the other cells of the one row that begins with these."""
 
@@ -31,13 +44,18 @@ def row_of():
     return find
 
 
+def refused(result) -> str:
+    """The one error of a command that refused its input."""
+    assert result.status == 2, result.err
+    (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    return line.removeprefix("error: ")
+
+
 @pytest.fixture
 def one_line():
     """Function that demands a result with one error that contains a message."""
 
     def check(result, message: str) -> None:
-        assert result.status == 2
-        (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
-        assert message in line
+        assert message in refused(result)
 
     return check

@@ -103,11 +103,9 @@ def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
     )
 
 
-def test_in_the_report(probe, folders, command, tmp_path):
+def test_in_the_report(probe, folders, report, tmp_path):
     assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
-    result = command("report", tmp_path / "out/combination.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/combination.json") / "report.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == 1 and ">a and b: a+b<" in page and ">+3.0 [" in page
 
 

@@ -172,7 +172,7 @@ def translated(command, tmp_path, data):
     return given
 
 
-def test_rows_on_and_off_target(command, tmp_path, data, translated):
+def test_rows_on_and_off_target(command, tmp_path, data, translated, report):
     given = (tmp_path / "out", *translated, "--cpu", "--output", tmp_path / "probe")
     result = command("probe", "contribution", *given)
     assert result.status == 0, result.err
@@ -186,8 +186,7 @@ def test_rows_on_and_off_target(command, tmp_path, data, translated):
         )
         assert 0 < values["all", measure] < 1
         assert weighted / 4 == pytest.approx(values["all", measure])
-    result = command("report", tmp_path / "probe/contribution.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
+    report(tmp_path / "probe/contribution.json")
     assert "What translations are predicted from" in (tmp_path / "report/report.html").read_text()
 
 

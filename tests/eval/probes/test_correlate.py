@@ -5,6 +5,7 @@ import json
 import pytest
 
 from command_line.measurements import Measured, numbers
+from tests.eval.probes.conftest import refused
 from tests.eval.rows import changed, rows_of, write_measured
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
@@ -123,22 +124,14 @@ def test_word_retrieval_can_be_asked_for(systems, probe, values_of):
     assert changes["+w2w against mBART FT, word"] == pytest.approx((94.3 - 98.0) / 2)
 
 
-def test_tables_and_report(systems, probe, command, tmp_path, draws):
+def test_tables_and_report(systems, probe, report, tmp_path, draws):
     assert probe(systems).status == 0
     assert len(rows_of(tmp_path / "out/correlation.csv", measure="bleu_change")) == 3 * 5
     assert (tmp_path / "out/correlation_626_sentence.png").read_bytes().startswith(b"\x89PNG")
-    result = command("report", tmp_path / "out/correlation.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/correlation.json") / "report.html").read_text(encoding="utf-8")
     assert html.count("<figure>") == 1 and ">0.93 [" in html
     page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
     assert "| +w2w against mBART FT, sentence | all | 5 | 0.93 \\[" in page
-
-
-def refused(result) -> str:
-    assert result.status == 2, result.err
-    assert result.err.count("\n") == 1
-    return result.err.strip().removeprefix("error: ")
 
 
 def test_a_system_without_retrieval(write, probe):

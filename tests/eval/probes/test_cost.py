@@ -103,25 +103,21 @@ def test_losses_with_a_second_pass_are_named(probe):
     assert (plain["encoder_passes"], mirrored["encoder_passes"]) == (1, 2)
 
 
-def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, command, tmp_path):
+def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, report, tmp_path):
     frozen = log((10, 5)).replace("num. trained: 1,200", "num. trained: 200")
     (taken,) = probe({"a": frozen})
     assert taken["parameters"] == 1200 and "operations" not in taken
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| a | 1 | 10 | 50 | 1.2e+03 | 1 |" in page
 
 
-def test_processor_seconds_of_all_starts(probe, command, tmp_path):
+def test_processor_seconds_of_all_starts(probe, command, tmp_path, report):
     folders = {"a": log((1, 1)), "b": log((1, 1))}
     for folder, seconds in (("a", "3600.0\n1800.0\n"), ("b", "1800\n")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "cpu_seconds.txt").write_text(seconds)
     assert [each["cpu_seconds"] for each in probe(folders, {"a": "x", "b": "x"})] == [5400, 1800]
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| x | 2 | 1 | 1 | 1.2e+03 | 1 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
     (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
     words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
@@ -159,7 +155,7 @@ def transformer_parameters(vocabulary: int, width: int, inner: int) -> int:
     return counted + vocabulary * width
 
 
-def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
+def test_the_trainings_of_the_thesis_are_shown_beside(probe, report, tmp_path):
     """Of Table 8.1 and 8.2.1: twelve directions of a million pairs each, 200 times, with 17 subwords."""
     probe({"a": log((1, 1))}, reference=REFERENCE)
     opus = rows_of(tmp_path / "out/cost.csv", system="OPUS (base), chapter 8").set_index("measure").value
@@ -168,9 +164,7 @@ def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
         "updates": words / (4 * 4096), "words": words, "parameters": parameters,
         "operations": 6 * parameters * words, "encoder_passes": 1,
     }  # fmt: skip
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| OPUS (base), chapter 8 | 1 | 2,490,234 | 4.1e+10 | 7.8e+07 | 1 | 1.9e+19 | 530.48 |" in page
 
 

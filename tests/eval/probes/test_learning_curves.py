@@ -92,11 +92,9 @@ def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path, dra
     assert not list((tmp_path / "out").glob("*supervised*"))
 
 
-def test_means_over_seeds_in_the_report(probe, command, folders, tmp_path):
+def test_means_over_seeds_in_the_report(probe, report, folders, tmp_path):
     assert probe(*folders[0]).status == 0
-    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/learning-curves.json") / "report.html").read_text(encoding="utf-8")
     rows = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
     ]

@@ -64,8 +64,19 @@ def test_states_of_another_search_are_in_no_figure_with_these(tmp_path, command)
     words = ("probe", "llr", *stores, "--output", tmp_path / "llr", *PAPER)
     result = command(*words)
     assert result.status == 2
-    assert "beam_of_states is 1, but 5 in" in result.err and "--allow-unlike" in result.err
+    assert result.err.startswith(f"error: {stores[1]}: its outputs were searched with --beam 1, those of")
+    assert str(stores[0]) in result.err and "--allow-unlike" in result.err  # and nothing was trained
     assert command(*words, "--allow-unlike").status == 0
+
+
+def test_classifiers_of_one_figure_learn_from_the_same_directions(tmp_path, llr, one_line):
+    """Also where no direction of the test differs; nothing is trained."""
+    few = {"valid": ENGLISH_CENTRIC[:4], "test": ENGLISH_CENTRIC + ZERO_SHOT}
+    stores = [
+        write_store(tmp_path / name, noise, splits, system={"name": name})
+        for name, splits in (("A", None), ("B", few))
+    ]
+    one_line(llr(*stores), f"{stores[1].folder}: has other valid sentences of en-fr than {stores[0].folder};")
 
 
 def test_a_language_that_no_training_direction_has_is_no_error_of_the_classifier(tmp_path, llr):
@@ -84,7 +95,7 @@ def test_a_finished_probe_is_skipped(tmp_path, llr, command):
     assert not again.out
 
 
-def test_figure_and_numbers(tmp_path, llr, command, row_of):
+def test_figure_and_numbers(tmp_path, llr, report, row_of):
     stores = [
         write_store(
             tmp_path / f"{name}{seed}",
@@ -103,9 +114,7 @@ def test_figure_and_numbers(tmp_path, llr, command, row_of):
             if (row["measure"], row["direction"] != "") == ("accuracy", True)
         ]
     assert len(shown) == 4 * 10 * 2 * len(SHOWN)
-    result = command("report", tmp_path / "llr" / "llr.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report" / "report.html").read_text()
+    html = (report(tmp_path / "llr" / "llr.json") / "report.html").read_text(encoding="utf-8")
     assert "Layer-wise language recognition" in html
     assert "data:image/png;base64" in html and 'download="llr_toy.csv"' in html
     post = chosen(rows, measure="accuracy", system="Post", kind="zero-shot", part="target")

@@ -209,13 +209,13 @@ def test_many_problems_are_minimized_at_once_as_by_scipy():
         ours.sum().backward()
         solver.update(ours.detach(), at.grad)
 
-    def sentences(x, problem):
+    def loss_of(x, problem):
         full = start.clone()
         full[problem] = torch.tensor(x)
         return losses(full)[problem].item()
 
     for problem in np.ndindex(3, 2):
-        expected = minimize(sentences, np.zeros(5), args=(problem,), method="BFGS", options={"gtol": 1e-8})
+        expected = minimize(loss_of, np.zeros(5), args=(problem,), method="BFGS", options={"gtol": 1e-8})
         assert solver.losses[problem].item() == pytest.approx(expected.fun, abs=1e-7)
 
 
@@ -231,9 +231,9 @@ def test_scale_shift_and_units_of_dimensions_change_nothing(side, change):
         constant = constant + 20
     else:
         factor[::3], factor[1::3] = 1000, 1e-3
-    sentences, test = states_of(1), states_of(2)
-    expected = scores(side(*sentences), side(*test))
-    changed = [side(states * factor + constant, labels) for states, labels in (sentences, test)]
+    train_set, test_set = states_of(1), states_of(2)
+    expected = scores(side(*train_set), side(*test_set))
+    changed = [side(states * factor + constant, labels) for states, labels in (train_set, test_set)]
     assert (scores(*changed) - expected).abs().max() <= 0.002
 
 

@@ -127,11 +127,9 @@ def test_tables_and_figure_add_the_seeds_up(mixed, probe, tmp_path, draws):
     assert len(listed) == 3 and [seed for _, seed, _ in listed] == ["1", "2", "1"]
 
 
-def test_the_report_shows_it(mixed, probe, command, tmp_path, texts):
+def test_the_report_shows_it(mixed, probe, report, tmp_path, texts):
     assert probe(mixed()).status == 0
-    result = command("report", tmp_path / "probe/off-target.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "probe/off-target.json") / "report.html").read_text(encoding="utf-8")
     assert "Languages of the output" in html and texts["de"][1] in html
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", html, flags=re.S)]
     expected = "A 1 de-fr zero-shot 4 75.00% 0.00% 25.00% 25.00% 25.00% 0.00% 0.00%"

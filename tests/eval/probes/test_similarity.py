@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.eval.probes.conftest import refused
 from tests.eval.probes.planted import sentence_states, write_store
 from tests.eval.probes.test_svcca_and_cka import linear_cka, svcca
 from tests.eval.rows import rows_of
@@ -116,11 +117,9 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_the_report_shows_it(store, probe, command, tmp_path):
+def test_the_report_shows_it(store, probe, report, tmp_path):
     assert probe(store()).status == 0
-    result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/similarity.json") / "report.html").read_text(encoding="utf-8")
     assert html.count("<figure>") == html.count('download="') == 2
 
 
@@ -147,13 +146,6 @@ def test_too_few_sentences_are_a_warning(tmp_path, vectors, store, probe):
     ]
     assert "few: SVCCA of 1.00 on top of the encoder, but 0." in line
     assert "14 are few for 6 directions; use more sentences" in line
-
-
-def refused(result) -> str:
-    assert result.status == 2, result.err
-    lines = [line for line in result.err.splitlines() if not line.startswith(("warning", "similarity:"))]
-    assert len(lines) == 1, result.err
-    return lines[0].removeprefix("error: ")
 
 
 def test_directions_without_their_opposite(store, probe, rows):
