@@ -128,10 +128,8 @@ def write_data(
     """Everything that the binarized folder holds; the preparation record last.
 
     Args:
-        job: its folders.
         raw: the untokenized text of the evaluation sets, by set and pair.
         ids: as of `BlockBinarizer`.
-        record: of the subword text.
     """
     languages = languages_of(texts)
     for language in languages:

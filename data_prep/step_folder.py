@@ -6,7 +6,7 @@ While the step runs there is `.NAME.unfinished` instead (`command_line.completio
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, NotRequired
+from typing import Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -15,6 +15,7 @@ from command_line.completion import Stamp, StepRecord, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
 
+Result = TypeVar("Result")
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
 PASSING_ON = ("low-resource", "tokenize")  # steps that record whether their text was
 CORPORA = ("phrasebook", "download")  # steps that make the text of a corpus
@@ -47,8 +48,6 @@ class StepFolder:
     """The folder that a step writes.
 
     Args:
-        folder: the output.
-        name: the step.
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
@@ -62,6 +61,20 @@ class StepFolder:
         if self.folder.resolve() in self._inputs:
             raise InputError(f"--output {folder}: is the input folder, expected another one")
         self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
+
+    def do(self, force: bool, writes: Callable[[Path], bool], work: Callable[[], Result]) -> Result | None:
+        """Do the step, unless it has been done: then None.
+
+        Args:
+            writes: as of `begin`.
+            work: writes the files; what it returns is returned.
+        """
+        if self.is_complete(force):
+            return None
+        self.begin(writes)
+        result = work()
+        self.finish()
+        return result
 
     def is_complete(self, force: bool = False) -> bool:
         """Whether the step has been done with these settings; says so on standard error."""

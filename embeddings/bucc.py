@@ -52,11 +52,7 @@ class Job:
     force: bool = force_switch()
 
     def check(self) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: a threshold of a pair that is not mined, or of all pairs besides; or of `Rescoring`.
-        """
+        """Refuse options that do not fit each other."""
         self.mining.rescoring.check(self.mining.margin)
         if self.threshold_from is None:
             return

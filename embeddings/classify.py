@@ -90,11 +90,7 @@ class Classification:
         return self.train_languages or self.languages
 
     def check(self) -> None:
-        """Refuse options that the layout has not, or lacks.
-
-        Raises:
-            InputError: there is one.
-        """
+        """Refuse options that the layout has not, or lacks."""
         categories = self.corpus.categories
         if (self.category is not None) != bool(categories):
             expected = f"expected one, for example {categories[0]}" if categories else "expected none"

@@ -1,14 +1,12 @@
-"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record. With
---token-states, `DIR/FILE.states.npy` has the states of its tokens.
+"""Turn text into vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
+With --token-states, `DIR/FILE.states.npy` has the states of the tokens.
 
-Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
-`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, the sums over tokens of every layer of an encoder that
-stays frozen: `DATA/SPLIT.A-B.LANG.NAME.layers`.
+With --data, the command stores a teacher's vectors of binarized sentences for training (thesis 3.3):
+`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, it stores the sums over tokens of every layer of a
+frozen encoder: `DATA/SPLIT.A-B.LANG.NAME.layers`.
 
-Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
-is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are
-encoded once, and lines of one length together. A command that was killed continues at the window where it
-was, and ends with the same bytes.
+An empty line has the vector that the encoder gives to no text, or zeros. Files may be larger than the memory,
+because text is read in windows of lines. A killed command continues and ends with the same bytes.
 """
 
 import os
@@ -63,15 +61,15 @@ class Encoding:
     of_data: DataOptions = field(compare=False)
     encoder: EncoderOptions
     language: str | None = option(
-        "of the text (default: what the name of FILE ends with)", type=LANGUAGE, metavar="LANG"
+        "language of the text (default: the end of FILE's name)", type=LANGUAGE, metavar="LANG"
     )
     token_states: bool = switch(
-        "also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
+        "also store the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
         compare=False,
     )
-    normalize: bool = switch("vectors of length 1")
+    normalize: bool = switch("store vectors of length 1")
     dtype: str = option(
-        "of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
+        "numbers on disk; float16 ends at 65504; int8 and binary (one bit) give vectors of length 1",
         "float32",
         choices=DTYPES,
     )
@@ -81,6 +79,9 @@ class Encoding:
     @property
     def normalizes(self) -> bool:
         return self.normalize or self.dtype not in FLOATS
+
+    def language_of(self, path: Path) -> str | None:
+        return self.language or language_in_name(path)
 
 
 def main(job: Encoding) -> None:
@@ -165,35 +166,29 @@ def prepared(
         InputError: the text is empty, or not of a language of the encoder; the work's, the text is not UTF-8
             or damaged, or a line has a vector that is NaN, infinite, or beyond float16 (names the line).
     """
-    lines, language = count_lines(path), job.language or language_in_name(path)
+    lines = count_lines(path)
     if not lines:
         raise InputError(f"{path}: is empty, expected lines of text")
     with of_text(path, "--language"):
-        encoder.encode([], language)
-    return partial(encode_file, job, encoder, path, output, language, lines)
+        encoder.encode([], job.language_of(path))
+    return partial(encode_file, job, encoder, path, output, lines)
 
 
 def encode_file(
-    job: Encoding,
-    encoder: SentenceEncoder,
-    path: Path,
-    output: Path,
-    language: str | None,
-    lines: int,
-    journal: Journal,
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, lines: int, journal: Journal
 ) -> list[Path]:
     """Encode one text, or the rest of it, of which the journal of a run that was killed has the beginning."""
     unfinished = output.with_name(f".{output.name}.unfinished.npy")
-    numbers = Numbers(job.dtype, encoder.width)
-    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
     if job.force:
         unfinished.unlink(missing_ok=True)
+    numbers, language = Numbers(job.dtype, encoder.width), job.language_of(path)
+    reading = Reading(EncoderOptions.load, (job.encoder.absolute(),), "encode", (language,))
     vectors = create_vectors(unfinished, lines, numbers)
     store = Store(vectors, numbers, job.normalizes, lambda row: at(path, row + 1))
     encode_all = reading.all_by(encoder, job.dask)
     done = encode_windows(windows(path), encode_all, store, journal, f"encode {path.name}")
     vectors.flush()
-    record = _describe(job, encoder, path, output, language, vectors, done)
+    record = _describe(job, encoder, path, output, vectors, done)
     record |= identity_of_vectors(unfinished)
     os.replace(unfinished, output)
     write_json(record_path(output), record)
@@ -202,7 +197,7 @@ def encode_file(
 
 
 def _describe(
-    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, language, vectors, done: list[dict]
+    job: Encoding, encoder: SentenceEncoder, path: Path, output: Path, vectors, done: list[dict]
 ) -> dict:
     """The record beside the vectors, but for their checksum."""
     seconds = sum(entry["seconds"] for entry in done)
@@ -211,7 +206,7 @@ def _describe(
         "kind": KIND,
         "encoder": encoder.record(),
         "size": asdict(encoder.size),
-        "language": language,
+        "language": job.language_of(path),
         "text": text_in_record(path, output.parent, len(vectors)),
         "width": encoder.width,
         "dtype": job.dtype,

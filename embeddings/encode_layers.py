@@ -87,9 +87,6 @@ class LayerReader:
         """A folder of transformers or sentence-transformers whose tokenizer is that of the data, or a
         sentence encoder of its dictionary: what `--pretrained-encoder` or `--finetune-from-model` start a
         training from.
-
-        Raises:
-            InputError: it is neither.
         """
         kind = options.encoder or kind_of(options.model)
         readers = {CHECKPOINT: _of_checkpoint, TRANSFORMERS: _of_folder, SENTENCE_TRANSFORMERS: _of_folder}

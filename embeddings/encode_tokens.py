@@ -14,7 +14,6 @@ from command_line.option_classes import by_name
 from command_line.progress import progress
 from command_line.provenance import command_typed, text_in_record, versions
 from command_line.step import Step
-from data_prep.formats.texts import language_in_name
 from data_prep.formats.token_states import step_name, write_token_states
 from embeddings.cluster import Reading
 from embeddings.encoders.options import EncoderOptions
@@ -42,7 +41,7 @@ def encode_states(job, load: Callable[[], SentenceEncoder], path: Path, output: 
 
 def prepared(job, encoder: SentenceEncoder, path: Path, output: Path) -> Callable[[], list[Path]]:
     """The storing of the states of a text, of which the first ones have been computed: there are any."""
-    language = job.language or language_in_name(path)
+    language = job.language_of(path)
     record = {
         "encoder": encoder.record(),
         "language": language,

@@ -18,7 +18,7 @@ from eval.probes.readers import Reader, load_reader
 from eval.probes.store import StateStore
 from eval.result_files import read_result
 from eval.translation.fairseq_model import FairseqModel
-from eval.translation.loading import load_translator, model_in
+from eval.translation.model_options import load_translator, model_in
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 __all__ = [

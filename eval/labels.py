@@ -80,7 +80,7 @@ def differing_axis(first: System, second: System) -> str | None:
 
 
 def direction_order(kind: str, directions: list[str]) -> list[str]:
-    """Zero-shot directions by name; supervised ones as en-xx, xx-en, language by language (E.3-E.8)."""
+    """Zero-shot directions by name; supervised ones as en-xx, xx-en, by language (thesis E.3-E.8)."""
     if kind == "zero-shot":
         return sorted(directions)
 

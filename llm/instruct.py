@@ -127,9 +127,17 @@ def main(job: InstructionJob) -> None:
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
     folder = StepFolder(job.output, STEP, by_name(job), reads, inputs)
-    if folder.is_complete(job.force):
-        return
-    folder.begin(lambda path: path.suffix == ".jsonl" or path.name == INDEX)
+    counts = folder.do(
+        job.force,
+        writes=lambda path: path.suffix == ".jsonl" or path.name == INDEX,
+        work=lambda: instruct_all(job, bitexts, files),
+    )
+    if counts:
+        print(summary(counts))
+
+
+def instruct_all(job: InstructionJob, bitexts: list[Text], files: dict[Text, list[Path]]) -> dict[str, dict]:
+    """Write the instructions of all texts, and the index; returns the entries of the index, by file."""
     names = language_names(languages_of(bitexts))
     with Workers(job.workers) as workers:
         counts = {}
@@ -139,8 +147,7 @@ def main(job: InstructionJob) -> None:
         {format_direction(direction) for bitext in bitexts for direction in job.chosen(bitext)}
     )
     InstructionFolder(job.output, names, directions, counts).save()
-    folder.finish()
-    print(summary(counts))
+    return counts
 
 
 def bitexts_of(job: InstructionJob) -> list[Text]:

@@ -68,15 +68,22 @@ class NewModel:
 def main(job: NewModel) -> None:
     files = job.files()
     folder = StepFolder(job.output, "new-model", by_name(job), files, [job.text])
-    if folder.is_complete(job.force):
-        return
-    folder.begin(lambda path: path.suffix in (".json", ".safetensors", ".jinja"))
+    parameters = folder.do(
+        job.force,
+        writes=lambda path: path.suffix in (".json", ".safetensors", ".jinja"),
+        work=lambda: make_model(job, files),
+    )
+    if parameters:
+        print(f"{job.output}: {parameters:,} parameters")
+
+
+def make_model(job: NewModel, files: list[Path]) -> int:
+    """Learn the tokenizer from text, and write it and the model; returns how many parameters it has."""
     tokenizer = learn_tokenizer(lines_of(files, job.lines), job.vocabulary_size)
     model = random_model(job, len(tokenizer))
     model.save_pretrained(job.output)
     tokenizer.save_pretrained(job.output)
-    folder.finish()
-    print(f"{job.output}: {sum(parameter.numel() for parameter in model.parameters()):,} parameters")
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def lines_of(files: list[Path], most: int) -> Iterator[str]:

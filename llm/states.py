@@ -13,7 +13,7 @@ decoder: those of the prompt's last token, which predicts the first of the answe
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from command_line.options import shown
 from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import path_in_record
+from command_line.step import Step
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
@@ -117,26 +118,34 @@ def main(job: Extraction) -> None:
     files = [path for of_split in texts.values() for path in of_split.values()]
     files += [*job.model.files(), *job.prompts.files(job.data / "text")]
     stamp = Stamp(job.output / ".states.done", KIND, by_name(job), files)
-    if not stamp.is_current(job.force):
-        for split, of_split in texts.items():
-            job.model.warn_of_unknown(of_split, f"{split} set in {job.data / 'text'}")
-        extract(job, texts, stamp)
+    Step(stamp, job.force).do(lambda: prepared(job, texts))
 
 
-def extract(job: Extraction, texts: dict[str, dict[Direction, Path]], stamp: Stamp) -> None:
-    """Load, read, store.
+def prepared(job: Extraction, texts: dict[str, dict[Direction, Path]]) -> Callable[[], Iterable[Path]]:
+    """The extraction, by a model that has been loaded, of sentences that have been read.
 
     Args:
         texts: split -> direction -> file.
     """
     started = time.monotonic()
+    for split, of_split in texts.items():
+        job.model.warn_of_unknown(of_split, f"{split} set in {job.data / 'text'}")
     read = job.max_input + max(0, job.answer_tokens - 1)
     limits = f"--max-input {job.max_input}" + (f", --max-output {job.answer_tokens}" if job.asked else "")
     check_positions(job.model.weights, read, limits)
     model, tokenizer = job.model.load()
     answers = answers_of(job, model, tokenizer) if job.asked else None
     parts = [part for split in texts for part in parts_of(job, tokenizer, answers, split, texts[split])]
-    stamp.begin()
+    return lambda: extract(job, model, tokenizer, answers, parts, started)
+
+
+def extract(job: Extraction, model, tokenizer, answers, parts: list[Part], started: float) -> Iterable[Path]:
+    """Write the states; returns the files.
+
+    Args:
+        answers: None: sentences are read without a prompt.
+        started: when the model began to be loaded, in seconds.
+    """
     for path in store_files(job.output):  # of an earlier extraction
         path.unlink()
     total, cut = sum(len(part.tokens) for part in parts), sum(part.cut for part in parts)
@@ -149,7 +158,7 @@ def extract(job: Extraction, texts: dict[str, dict[Direction, Path]], stamp: Sta
         pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         write_vocabulary(job.output, [piece or "" for piece in pieces])
     write_index(job.output, describe(job, model, parts, time.monotonic() - started))
-    stamp.finish(store_files(job.output))
+    return store_files(job.output)
 
 
 def answers_of(job: Extraction, model, tokenizer):

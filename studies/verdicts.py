@@ -31,7 +31,7 @@ from studies.power import largest_deviation, smallest_correlation, smallest_diff
 
 HERE = Path(__file__).parent
 AGREES, CONTRADICTS, CANNOT_TELL, WAITING = "agrees", "contradicts", "cannot tell", "waiting"
-SHOWN = ("number", "claim", "effect", "p", "verdict")  # in the page; the CSV file has all
+SHOWN = ("number", "claim", "effect", "verdict (p)")  # in the page; the CSV file has all
 COST = ("updates", "words", "operations", "cpu_seconds")
 
 
@@ -248,8 +248,15 @@ def filled(page: str, tables: dict[str, str], path: Path) -> str:
 
 
 def markdown(rows: list[dict[str, str]]) -> str:
-    """Claims with their sections in brackets."""
-    rows = [row | {"claim": f"{row['claim']} ({row['section']})"} for row in rows]
+    """A table of claims; in brackets their sections, and the p-values of their verdicts."""
+    rows = [
+        row
+        | {
+            "claim": f"{row['claim']} ({row['section']})",
+            "verdict (p)": row["verdict"] + f" ({row['p']})" * bool(row["p"]),
+        }
+        for row in rows
+    ]
     lines = [list(SHOWN), ["---"] * len(SHOWN), *([row.get(name) or "–" for name in SHOWN] for row in rows)]
     return "\n".join(
         f"| {' | '.join(re.sub(r'[|]', chr(92) + '|', text) for text in line)} |" for line in lines

@@ -35,7 +35,6 @@ class Package:
     """A packaged system.
 
     Attributes:
-        folder: where it lies now.
         checkpoints: one, or those of an ensemble.
         dataset: name of the binarized folder of its training.
     """

@@ -8,14 +8,13 @@ import dataclasses
 import functools
 import os
 from pathlib import Path
-from typing import NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside, plain_name
-from command_line.options import shown
 from command_line.outputs import write_json
 from command_line.records import check, read_json
 from data_prep.normalization import normalize
@@ -91,8 +90,7 @@ class Preparation:
             )
         content = read_json(path)
         version = content.pop("format", None) if isinstance(content, dict) else None
-        if version != FORMAT:
-            raise InputError(f"{path}: format {shown(version)}, expected {FORMAT}")
+        check(version, Literal[FORMAT], path, "format")
         check(content, PreparationRecord, path)
         if unknown := content.keys() - PreparationRecord.__annotations__:
             raise InputError(f"{path}: unknown fields: {', '.join(sorted(unknown))}")

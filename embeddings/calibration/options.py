@@ -71,11 +71,7 @@ class Calibration:
     force: bool = force_switch("begin anew what is done or was begun")
 
     def check(self) -> None:
-        """Refuse an encoder of another kind, and options that are not of its kind.
-
-        Raises:
-            InputError: it is neither, or says itself how it makes vectors.
-        """
+        """Refuse an encoder of another kind, and options that are not of its kind."""
         kind = kind_of_trained(self.model)
         for name in ("pooling", "layer"):
             if kind == SENTENCE_TRANSFORMERS and getattr(self, name) is not None:

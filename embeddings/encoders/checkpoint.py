@@ -116,11 +116,7 @@ class CheckpointEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "CheckpointEncoder":
-        """The encoder of the checkpoint `options.model`.
-
-        Raises:
-            InputError: as `load_for_inference`; no --model-data; a pooling that is not of checkpoints.
-        """
+        """The encoder of the checkpoint `options.model`."""
         from fairseq_ext.inference import load_for_inference
 
         if options.model_data is None:

@@ -43,12 +43,7 @@ class OnnxEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "OnnxEncoder":
-        """The encoder in the folder `options.model`.
-
-        Raises:
-            InputError: a file is missing or damaged, onnxruntime is not installed, or another precision is
-                asked for than the graph has.
-        """
+        """The encoder in the folder `options.model`."""
         session, tokenizer = load_graph(options.model)
         record = read_record(options.model / RECORD, GraphRecord)
         for name, least in (("width", 1), ("longest", 1), ("pad", 0)):

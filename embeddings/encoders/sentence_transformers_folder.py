@@ -39,11 +39,7 @@ class SentenceTransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "SentenceTransformersEncoder":
-        """The model in the folder `options.model`.
-
-        Raises:
-            InputError: no such folder, no model of sentence-transformers, pickled weights, code of its own.
-        """
+        """The model in the folder `options.model`."""
         model = load_modules(options.model)
         positions = longest_of(model[0].model)
         if model.max_seq_length is not None and model.max_seq_length > positions:

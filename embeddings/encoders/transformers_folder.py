@@ -46,12 +46,7 @@ class TransformersEncoder(TokenEncoder):
 
     @classmethod
     def load(cls, options: EncoderOptions) -> "TransformersEncoder":
-        """The model in the folder `options.model`.
-
-        Raises:
-            InputError: no such folder, no model of transformers, pickled weights, code of its own, or a
-                pooling that it has not.
-        """
+        """The model in the folder `options.model`."""
         if options.pooling == "words":
             raise InputError("--pooling words: found a folder of transformers, expected mean, cls or pooler")
         model, notes = load_model(options.model)

@@ -51,11 +51,7 @@ class Names(Task):
     defaults = Hyperparameters(epochs=10, batch_size=32, learning_rate=2e-5, warmup=0, max_length=128)
 
     def read(self, path: Path, language: str) -> list[TaggedSentence]:
-        """The sentences of a file, which is of one language.
-
-        Raises:
-            InputError: a line is no word and tag, or there is none.
-        """
+        """The sentences of a file, which is of one language."""
         sentences = [list(zip(*rows, strict=True)) for rows in _sentences(path)]
         if not sentences:
             raise InputError(f"{path}: has no word, expected on every line {_EXPECTED}")
@@ -66,11 +62,7 @@ class Names(Task):
         ]
 
     def classes(self, examples: Sequence[TaggedSentence]) -> tuple[str, ...]:
-        """The tags, O first.
-
-        Raises:
-            InputError: there is no name to learn from.
-        """
+        """The tags, O first."""
         tags = {tag for example in examples for tag in example.tags} - {OUTSIDE}
         if not tags:
             raise InputError(

@@ -132,9 +132,6 @@ class Training:
     def check(self) -> None:
         """Refuse an encoder of another kind, code-switching without anything to switch, and not one way to
         choose the best checkpoint.
-
-        Raises:
-            InputError: one line that says what to do.
         """
         kind_of_trained(self.model)
         if self.code_switching and self.languages == [PIVOT]:

@@ -67,11 +67,7 @@ class Pretraining:
     force: bool = force_switch("begin anew what is done or was begun")
 
     def check(self) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: the heads do not share the width, or the warm-up is longer than the training.
-        """
+        """Refuse options that do not fit each other."""
         network = self.network
         if network.width % network.heads:
             raise InputError(

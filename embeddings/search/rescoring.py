@@ -51,11 +51,7 @@ class Rescoring:
     without_specials: bool = switch("--rescore: special tokens have no share in the means")
 
     def check(self, margin: str) -> None:
-        """Refuse options that do not fit each other.
-
-        Raises:
-            InputError: a margin of cosines, or normalization of what is not compared again.
-        """
+        """Refuse options that do not fit each other."""
         if self.rescore and margin != "absolute":
             raise InputError(f"--rescore {self.rescore}: found --margin {margin}, expected --margin absolute")
         if self.normalize is not None and not self.rescore:

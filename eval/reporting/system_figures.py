@@ -15,15 +15,18 @@ def bars(
     title: str,
     kinds: Mapping[str, str] | None = None,
     scale: float = 1.0,
+    series: str = "kind",
 ) -> list[Table]:
     """A group of bars per system: means over directions and seeds.
 
     Args:
-        kinds: of directions, and what their bars are called; without it, all that there are.
+        title: of the x axis.
+        kinds: values of the column `series`, and what their bars are called; without it, all that there are.
+        scale: of the numbers.
     """
-    kinds = kinds or {kind: kind for kind in measured.values("kind", measure)}
-    measured = measured.where(measure=measure, kind=list(kinds))
-    means = measured.means(measure, ("kind",), scale=scale)
+    kinds = kinds or {kind: kind for kind in measured.values(series, measure)}
+    measured = measured.where(measure=measure, **{series: list(kinds)})
+    means = measured.means(measure, (series,), scale=scale)
     names = [system.name for system in measured.systems]
     values = {label: [means.get((system, kind)) for system in names] for kind, label in kinds.items()}
     if not names:

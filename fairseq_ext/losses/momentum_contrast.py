@@ -24,9 +24,9 @@ class MomentumContrastOptions:
     momentum: float = option("m of equation 1 (section 3.3)", 0.999)
     queue: int = option("K, sentences that are wrong answers (section 2.1)", 32000)
     dim: int = option("d_k, width of the vectors of equation 2; 0: the sentence vectors themselves", 300)
-    unit_vectors: bool = option(
-        "what is multiplied in equation 3 has length 1, as in MoCo; in the paper, with dim above "
-        "0, only the sentence vectors below the two layers have",
+    any_length: bool = option(
+        "the vectors of equation 3 keep their length, as equation 2 is printed; by default they have length "
+        "1, as in MoCo, which retrieves better",
         False,
     )
 
@@ -40,13 +40,13 @@ class MomentumContrast(WeightedLoss):
     length, theta_q the weights of encoder and layers and theta_k those of their slow copy, f_k,
 
         (1)  theta_k = m theta_k + (1 - m) theta_q;   after every update
-        (2)  z = W_2 relu(W_1 h);   with `dim` 0, z = h
+        (2)  z = W_2 relu(W_1 h), brought to unit length;   with `dim` 0, z = h
         (3)  L_MoCo = - log exp(z_q z_k+ / tau) / (exp(z_q z_k+ / tau) + sum_k exp(z_q z_k / tau))
 
     where z_q is that of the source, z_k+ that of its translation by f_k, and k runs over a queue: the last K
-    that f_k had encoded before this update, of all processes. (The printed denominator has the queue alone;
-    the right answer is in it as in He et al.) In the beginning the queue has random vectors h. The paper's
-    sides are random: `--random-sides` of the task.
+    that f_k had encoded before this update, of all processes. (The printed denominator has the queue alone,
+    and the printed z any length, as with `any_length`; here both are as in He et al.) In the beginning the
+    queue has random vectors h. The paper's sides are random: `--random-sides` of the task.
 
     f_k and the queue are saved with a training, and a training that begins with its checkpoint begins with
     them. Validation leaves both as they are.
@@ -116,7 +116,7 @@ class MomentumContrast(WeightedLoss):
         vectors = F.normalize(at_least_float32(vectors), dim=-1)
         if projection is not None:
             vectors = at_least_float32(projection(vectors.to(self.projection[0].weight.dtype)))
-        return F.normalize(vectors, dim=-1) if self.options.unit_vectors else vectors
+        return vectors if self.options.any_length else F.normalize(vectors, dim=-1)
 
     def after_update(self, model, updates: int) -> None:
         """Only now, so that an update is the same however its batches are spread over processes."""

@@ -45,7 +45,7 @@ README.md beside this file has the paper's numbers.
 
   --config NAME       ppa (the paper's), phrasebook (a toy setting that makes its own encoder and tasks), or a file like them
   --encoder FOLDER    the encoder, a folder of transformers: mBERT
-  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, unit-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE,
+  --systems LIST      of $UNALIGNED, ppa-SIZE, and, not by default, printed-SIZE, no-moco-SIZE, no-tlm-SIZE, mlm-SIZE,
                       no-cs-SIZE, no-cs-$UNALIGNED; or 'all'
 $(help_of xnli)
   --mlqa DIR          MLQA: MLQA_V1/, and squad/ with SQuAD 1.1 and XTREME's translations of it

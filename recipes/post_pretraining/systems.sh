@@ -8,7 +8,7 @@ variant "no-cs-$UNALIGNED" "$UNALIGNED" '' # fine-tuned without code-switching, 
 for size in "${SIZES[@]}"; do
   first=(--first-pairs "${PAIRS_OF[$size]}")
   system "ppa-$size" '' '' "${first[@]}" "${BOTH[@]}"
-  variant "unit-$size" '' '' "${first[@]}" "${BOTH[@]}" --momentum-contrast-unit-vectors
+  variant "printed-$size" '' '' "${first[@]}" "${BOTH[@]}" --momentum-contrast-any-length # as equation 2 is printed
   variant "no-moco-$size" '' '' "${first[@]}" --losses translation_language_modelling
   variant "no-tlm-$size" '' '' "${first[@]}" --losses momentum_contrast "${MOCO[@]}"
   variant "mlm-$size" '' '' "${first[@]}" "${BOTH[@]}" --translation-language-modelling-apart

@@ -38,11 +38,11 @@ def test_whatever_a_kill_leaves_of_the_file_whole_entries_are_read_and_can_be_co
     content = path.read_bytes()
     for length in range(len(content)):
         path.write_bytes(content[:length])
-        found = Journal(path, {"beam": 5}).entries
-        assert found == entries[: len(found)]
-        assert len(found) == max(0, content[:length].count(b"\n") - 1)
+        kept = Journal(path, {"beam": 5}).entries
+        assert kept == entries[: len(kept)]
+        assert len(kept) == max(0, content[:length].count(b"\n") - 1)
         write(path, {"beam": 5}, "next")
-        assert Journal(path, {"beam": 5}).entries == [*found, "next"]
+        assert Journal(path, {"beam": 5}).entries == [*kept, "next"]
 
 
 def test_a_damaged_line_is_dropped_and_said(path, capsys):

@@ -56,8 +56,8 @@ def test_an_open_stream_is_read_as_a_file_line_by_line(tmp_path):
         == ["a\u2028b", "\ufeffc", "", "d"]
     )
     ready = iter([b"first\n", b"\xff\n"])  # nothing is read ahead
-    found = read_stream(ready, "it")
-    assert next(found) == "first" and next(ready) == b"\xff\n"
+    lines = read_stream(ready, "it")
+    assert next(lines) == "first" and next(ready) == b"\xff\n"
     with pytest.raises(InputError, match="it:2: byte 0xe9 is not UTF-8"):
         list(read_stream([b"a\n", b"\xe9\n"], "it"))
 

@@ -16,8 +16,8 @@ def test_a_command_can_be_typed_again(monkeypatch):
 
 
 def test_versions_are_those_of_the_installed_distributions():
-    found = versions("sacrebleu", "fairseq-fixed")
-    assert found == {
+    installed = versions("sacrebleu", "fairseq-fixed")
+    assert installed == {
         "python": platform.python_version(),
         "sacrebleu": version("sacrebleu"),
         "fairseq-fixed": version("fairseq-fixed"),
@@ -26,8 +26,8 @@ def test_versions_are_those_of_the_installed_distributions():
 
 def test_checksums_are_of_the_contents(tmp_path):
     (tmp_path / "a.json").write_bytes(b"one")
-    found = checksums([tmp_path / "a.json"])
-    assert found == [{"path": str(tmp_path / "a.json"), "sha256": hashlib.sha256(b"one").hexdigest()}]
+    sums = checksums([tmp_path / "a.json"])
+    assert sums == [{"path": str(tmp_path / "a.json"), "sha256": hashlib.sha256(b"one").hexdigest()}]
 
 
 def test_a_path_in_a_record_is_found_from_any_folder_and_after_both_have_moved(tmp_path, monkeypatch):

@@ -104,9 +104,9 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
     ],
 )
 def test_a_wrong_field(change, message):
-    found = refusal(check, RIGHT | change, Record, "r.json")
-    assert found.startswith(f"r.json: {message}")
-    assert len(found) < 200
+    refused = refusal(check, RIGHT | change, Record, "r.json")
+    assert refused.startswith(f"r.json: {message}")
+    assert len(refused) < 200
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_no_terminal_executes_what_a_command_prints(capsys):
 @pytest.mark.parametrize("line", ["--help", "write --help", "write file"])
 def test_a_full_standard_output_is_one_line(shell, line, buffered):
     done = shell(f"{line} > /dev/full", buffered)
-    errors = [one for one in done.stderr.splitlines() if one.startswith("error: ")]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert errors == [
         "error: standard output: no space left where it goes; free some, and run the command again"
     ]

@@ -131,11 +131,11 @@ def test_the_traceback_of_a_worker_is_the_cause_of_its_exception():
 
 
 def test_results_before_an_exception_arrive():
-    found = []
+    results = []
     with Workers(2) as workers, pytest.raises(InputError, match="three"):
         for result in workers.map(stop_at_three, range(9)):
-            found.append(result)
-    assert found == [0, 1, 2]
+            results.append(result)
+    assert results == [0, 1, 2]
 
 
 def test_what_cannot_be_pickled_is_an_exception_and_not_a_hang():

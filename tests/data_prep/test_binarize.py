@@ -168,8 +168,8 @@ def test_the_record_needs_no_library_of_tokenizers_or_models(prepared):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "no such file"), ("[", r"json:1: not JSON"), ('{"format": 9}', "format 9, expected 1"),
-     ("[]", "format None"), ('{"format": 1, "languages": []}', "field 'tokenizers' is missing")],
+    [(None, "no such file"), ("[", r"json:1: not JSON"), ('{"format": 9}', "field 'format' is 9, expected 1"),
+     ("[]", "field 'format' is None"), ('{"format": 1, "languages": []}', "field 'tokenizers' is missing")],
 )  # fmt: skip
 def test_broken_records(tmp_path, content, message):
     if content is not None:

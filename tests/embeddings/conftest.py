@@ -34,8 +34,22 @@ def command(capsys):
     """Run `python -m embeddings …` in this process."""
 
     def call(*argv) -> Result:
-        status = run("embeddings", "", commands.COMMANDS, [str(one) for one in argv])
+        status = run("embeddings", "", commands.COMMANDS, [str(word) for word in argv])
         return Result(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def refusal(command):
+    """Run a command that is to be refused; its one line of an error."""
+
+    def call(*argv) -> str:
+        result = command(*argv)
+        assert result.status == 2 and "Traceback" not in result.err
+        (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+        assert result.err.endswith(f"{line}\n")
+        return line.removeprefix("error: ")
 
     return call
 
@@ -53,17 +67,17 @@ def one_space(checkpoint_options):
 @pytest.fixture
 def asked(monkeypatch) -> list[tuple[str, str | None]]:
     """The first sentence and the language of everything that the encoder of a command is given."""
-    found = []
+    calls = []
 
     class Recording(SentenceEncoder):
         name, width = "toy", 3
 
         def encode(self, sentences, language=None):
-            found.append((sentences[0], language))
+            calls.append((sentences[0], language))
             return np.eye(len(sentences), 3, dtype=np.float32)
 
         def record(self):
             return {}
 
     monkeypatch.setattr(EncoderOptions, "load", lambda self: Recording())
-    return found
+    return calls

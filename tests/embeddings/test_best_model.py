@@ -10,5 +10,7 @@ def test_equal_parts_of_a_training():
 
 
 def test_the_first_of_equal_ones_is_the_best_and_that_before_training_is_none():
-    found = [{"update": update, "f1": score} for update, score in ((0, 9.0), (2, 3.0), (4, 5.0), (6, 5.0))]
-    assert best_of(found, "f1") is found[2]
+    checkpoints = [
+        {"update": update, "f1": score} for update, score in ((0, 9.0), (2, 3.0), (4, 5.0), (6, 5.0))
+    ]
+    assert best_of(checkpoints, "f1") is checkpoints[2]

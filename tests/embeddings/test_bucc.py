@@ -17,8 +17,8 @@ def write_part(folder, pair, part, first, second, gold):
         numbered = [f"{language}-{number:06}\t{line}" for number, line in enumerate(lines, start=1)]
         write(folder / f"{pair}.{part}.{language}", numbered)
     if gold is not None:
-        one, other = pair.split("-")
-        write(folder / f"{pair}.{part}.gold", [f"{one}-{i:06}\t{other}-{j:06}" for i, j in gold])
+        languages, other = pair.split("-")
+        write(folder / f"{pair}.{part}.gold", [f"{languages}-{i:06}\t{other}-{j:06}" for i, j in gold])
 
 
 @pytest.fixture
@@ -148,13 +148,13 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
     write_part(folder, "fr-en", "training", lines, english, right)
     options = ["--pairs", "de-en,fr-en", "--tuned", "training", "--tested", "training"]
     own = bucc(command, one_space, tmp_path / "own", folder, *options)
-    found = bucc(command, one_space, tmp_path / "both", folder, *options, "--threshold-from", "de-en")
-    assert {name: found[name] for name in own} == own
-    assert set(found) == set(own) | {f"{name}, threshold of de-en" for name in own}
+    both = bucc(command, one_space, tmp_path / "both", folder, *options, "--threshold-from", "de-en")
+    assert {name: both[name] for name in own} == own
+    assert set(both) == set(own) | {f"{name}, threshold of de-en" for name in own}
     threshold = own["BUCC de-en, training"]["threshold"]
     assert threshold != own["BUCC fr-en, training"]["threshold"]
     for pair in ("de-en", "fr-en"):
-        run = found[f"BUCC {pair}, training, threshold of de-en"]
+        run = both[f"BUCC {pair}, training, threshold of de-en"]
         assert run["threshold"] == threshold and run["threshold_from"] == "training, de-en"
         texts = [folder / f"{pair}.training.{language}" for language in pair.split("-")]
         given = ["--margin", "absolute", "--threshold", threshold, "--gold", folder / f"{pair}.training.gold"]
@@ -165,7 +165,7 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
         assert scores(run) == scores(by_hand)
         written = (tmp_path / f"both/{pair}.training.threshold-of-de-en.tsv").read_text()
         assert written == (out / "pairs.tsv").read_text()
-    transferred, tuned = (found[f"BUCC fr-en, training{which}"] for which in (", threshold of de-en", ""))
+    transferred, tuned = (both[f"BUCC fr-en, training{which}"] for which in (", threshold of de-en", ""))
     assert transferred["f1"] < tuned["f1"]
 
 
@@ -186,12 +186,11 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
         (["--pairs", "de-en", "--tuned", "sample"], "de-en.sample.de: no such file"),
     ],
 )
-def test_what_is_missing_is_one_line(command, one_space, folder, tmp_path, options, message):
-    result = command("bucc", *one_space, folder, *options, "--output", tmp_path / "out")
-    assert result.status == 2 and message in result.err
+def test_what_is_missing_is_one_line(refusal, one_space, folder, tmp_path, options, message):
+    assert message in refusal("bucc", *one_space, folder, *options, "--output", tmp_path / "out")
 
 
-def test_the_tuned_part_needs_gold(command, one_space, folder, tmp_path):
+def test_the_tuned_part_needs_gold(refusal, one_space, folder, tmp_path):
     (folder / "de-en.training.gold").unlink()
-    result = command("bucc", *one_space, folder, "--pairs", "de-en", "--output", tmp_path / "out")
-    assert result.status == 2 and "de-en.training.gold: no such file" in result.err
+    refused = refusal("bucc", *one_space, folder, "--pairs", "de-en", "--output", tmp_path / "out")
+    assert "de-en.training.gold: no such file" in refused

@@ -33,18 +33,18 @@ def classify(command, one_space, output, *argv):
 
 def test_taught_in_one_language_and_tested_in_all(command, one_space, tmp_path):
     folder = corpus(tmp_path / "own", OWN)
-    found = classify(command, one_space, tmp_path / "out", folder, "--languages", "de,en")
+    run = classify(command, one_space, tmp_path / "out", folder, "--languages", "de,en")
     file = tmp_path / "out/classification.csv"
     measured = rows_of(file, measure="accuracy")
-    places = [f"{one}-{other}" for one in ("de", "en") for other in ("de", "en")]
+    places = [f"{language}-{other}" for language in ("de", "en") for other in ("de", "en")]
     assert sorted(zip(measured.direction, measured.repeat, strict=True)) == [
         (place, seed) for place in places for seed in (1, 2)
     ]
     assert measured.value.min() > 80
     assert by_name(file, "direction", measure="lines") == dict.fromkeys(places, 40)
-    assert found["dataset"] == "own" and values_of(file, measure="classes") == [2]
-    assert found["train_examples"] == {"de": 40, "en": 40}
-    assert found["hyperparameters"] == {
+    assert run["dataset"] == "own" and values_of(file, measure="classes") == [2]
+    assert run["train_examples"] == {"de": 40, "en": 40}
+    assert run["hyperparameters"] == {
         "hidden": [10, 8], "epochs": 20, "batch": 12, "learning_rate": 0.01, "weight_decay": 0.0,
         "standardize": False, "runs": 2,
     }  # fmt: skip
@@ -54,9 +54,9 @@ def test_the_names_of_mldoc(command, one_space, tmp_path):
     names = ["german.train.1000", "german.dev", "german.test", "english.test"]
     folder = corpus(tmp_path / "mldoc", names)
     arguments = [folder, "--layout", "mldoc", "--languages", "en", "--train-languages", "de"]
-    found = classify(command, one_space, tmp_path / "out", *arguments)
+    run = classify(command, one_space, tmp_path / "out", *arguments)
     measured = rows_of(tmp_path / "out/classification.csv", measure="accuracy")
-    assert set(measured.direction) == {"de-en"} and found["dataset"] == "MLDoc"
+    assert set(measured.direction) == {"de-en"} and run["dataset"] == "MLDoc"
 
 
 def test_languages_reach_the_encoder(asked, command, tmp_path):
@@ -81,16 +81,14 @@ def test_languages_reach_the_encoder(asked, command, tmp_path):
         ("en.valid.tsv", [], "is empty, expected lines label<TAB>sentence"),
     ],
 )
-def test_bad_input_is_one_line(command, one_space, tmp_path, name, lines, message):
+def test_bad_input_is_one_line(refusal, one_space, tmp_path, name, lines, message):
     folder = corpus(tmp_path / "own", OWN)
     write(folder / name, lines)
     options = ["--languages", "de,en", "--output", tmp_path / "out"]
-    result = command("classify", *one_space, folder, *options)
-    assert result.status == 2 and message in result.err and result.err.strip().count("\n") == 0
+    assert message in refusal("classify", *one_space, folder, *options)
 
 
-def test_a_part_that_is_not_there(command, one_space, tmp_path):
+def test_a_part_that_is_not_there(refusal, one_space, tmp_path):
     folder = corpus(tmp_path / "own", OWN[:-1])
     options = ["--languages", "de,en", "--output", tmp_path / "out"]
-    result = command("classify", *one_space, folder, *options)
-    assert result.status == 2 and "en.test.tsv: no such file" in result.err
+    assert "en.test.tsv: no such file" in refusal("classify", *one_space, folder, *options)

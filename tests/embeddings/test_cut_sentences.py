@@ -20,7 +20,9 @@ def texts(tmp_path):
 
 def commands(texts, folder):
     """Kind of the result -> words of a command."""
-    rated = [f"{one},{other},{row}" for row, (one, other) in enumerate(zip(*map(lines, texts), strict=True))]
+    rated = [
+        f"{line},{other},{row}" for row, (line, other) in enumerate(zip(*map(lines, texts), strict=True))
+    ]
     write(folder / "sts-de.csv", rated)
     for path in texts:
         labelled = [f"{row % 2}\t{line}" for row, line in enumerate(lines(path))]

@@ -46,10 +46,10 @@ def test_one_vector_per_line_in_windows_of_any_size(
     done = command("encode", text, *checkpoint_options, "--output", tmp_path / "out")
     assert (done.status, done.out) == (0, f"{tmp_path}/out/test.de.npy\n"), done.err
     assert "lines/s" in done.err
-    found = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
-    np.testing.assert_allclose(found.stored, expected, atol=1e-5)
-    assert found.stored.dtype == np.float32 and not found.stored[2].any() and not found.stored[6].any()
-    record = found.record
+    stored = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
+    np.testing.assert_allclose(stored.stored, expected, atol=1e-5)
+    assert stored.stored.dtype == np.float32 and not stored.stored[2].any() and not stored.stored[6].any()
+    record = stored.record
     assert record["text"] == {"path": str(text), "sha256": checksum(text), "lines": 8}
     assert (record["width"], record["dtype"], record["language"]) == (32, "float32", "de")
     assert record["encoder"]["weights"] == {"model.pt": checksum(checkpoint_options[1])}
@@ -71,26 +71,26 @@ def test_vectors_that_have_changed_since_are_refused(command, checkpoint_options
 def test_lengths_of_1_and_half_precision(command, checkpoint_options, text, expected, tmp_path):
     options = ("--normalize", "--dtype", "float16", "--output", tmp_path / "out")
     assert command("encode", text, *checkpoint_options, *options).status == 0
-    found = VectorsFile.open(tmp_path / "out/test.de.npy")
-    assert found.stored.dtype == np.float16 and found.record["normalized"]
+    stored = VectorsFile.open(tmp_path / "out/test.de.npy")
+    assert stored.stored.dtype == np.float16 and stored.record["normalized"]
     norms = np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.read(), expected / np.where(norms, norms, 1), atol=1e-3)
+    np.testing.assert_allclose(stored.read(), expected / np.where(norms, norms, 1), atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "binary"])
 def test_fewer_bits_of_vectors_of_length_1(command, checkpoint_options, text, expected, tmp_path, dtype):
     options = ("--dtype", dtype, "--output", tmp_path / "out")
     assert command("encode", text, *checkpoint_options, *options).status == 0
-    found = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
-    assert found.record["normalized"] and found.record["dtype"] == dtype
-    assert found.stored.shape == (len(LINES), 32 if dtype == "int8" else 4)
+    stored = VectorsFile.open(tmp_path / "out/test.de.npy", width=32, lines=len(LINES))
+    assert stored.record["normalized"] and stored.record["dtype"] == dtype
+    assert stored.stored.shape == (len(LINES), 32 if dtype == "int8" else 4)
     words = [row for row, line in enumerate(LINES) if line.strip()]
     unit = expected[words] / np.linalg.norm(expected[words], axis=1, keepdims=True)
     if dtype == "int8":
         step = 4 / (127 * np.sqrt(32))
-        np.testing.assert_allclose(found.read()[words], np.clip(unit, -127 * step, 127 * step), atol=step)
+        np.testing.assert_allclose(stored.read()[words], np.clip(unit, -127 * step, 127 * step), atol=step)
     else:
-        assert (np.sign(found.read()[words]) == np.where(unit > 0, 1, -1)).mean() > 0.99
+        assert (np.sign(stored.read()[words]) == np.where(unit > 0, 1, -1)).mean() > 0.99
 
 
 def test_what_is_done_is_skipped_and_other_text_encoded_again(command, checkpoint_options, text, tmp_path):
@@ -103,7 +103,7 @@ def test_what_is_done_is_skipped_and_other_text_encoded_again(command, checkpoin
     assert len(VectorsFile.open(tmp_path / "out/test.de.npy")) == 2
 
 
-def test_several_texts_with_one_encoder(command, checkpoint_options, text, tmp_path):
+def test_several_texts_with_one_encoder(command, refusal, checkpoint_options, text, tmp_path):
     other = tmp_path / "x" / "test.de"
     other.parent.mkdir()
     other.write_text("w1\n")
@@ -112,8 +112,8 @@ def test_several_texts_with_one_encoder(command, checkpoint_options, text, tmp_p
     words = ("encode", text, english, *checkpoint_options, "--output", tmp_path / "out")
     assert command(*words).status == 0
     assert VectorsFile.open(tmp_path / "out/test.de-en.en.npy").record["language"] == "en"
-    done = command("encode", text, other, other, *checkpoint_options, "--output", tmp_path / "out")
-    assert done.status == 2 and f"{other}: its vectors would be named as those of {text}" in done.err
+    refused = refusal("encode", text, other, other, *checkpoint_options, "--output", tmp_path / "out")
+    assert f"{other}: its vectors would be named as those of {text}" in refused
 
 
 def vectors_only(found: dict) -> dict:
@@ -173,7 +173,7 @@ def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoin
 def refused(command, *words) -> str:
     done = command("encode", *words)
     assert done.status == 2
-    (line,) = [one for one in done.err.splitlines() if not one.endswith("/s")]
+    (line,) = [line for line in done.err.splitlines() if not line.endswith("/s")]
     return line
 
 
@@ -258,9 +258,9 @@ def test_stored_vectors_of_equal_texts_are_those_of_the_language(command, checkp
         (english, "fr", "en"),
         (english, None, "en"),
     ):
-        found = encoder.encode_lines(path, rows, lines, language)
-        assert found.path.name == f"test.{own}.npy"
-        np.testing.assert_allclose(found.read(0, 2), encoder.encode(lines, own), atol=1e-5)
+        vectors = encoder.encode_lines(path, rows, lines, language)
+        assert vectors.path.name == f"test.{own}.npy"
+        np.testing.assert_allclose(vectors.read(0, 2), encoder.encode(lines, own), atol=1e-5)
 
 
 def test_stored_vectors_are_of_the_training_of_their_encoder(command, checkpoint_options, text, tmp_path):
@@ -270,11 +270,11 @@ def test_stored_vectors_are_of_the_training_of_their_encoder(command, checkpoint
     system = encoder.record()["system"]
     assert encoder.system == system and {"name", "seed", "norm_placement"} <= set(system)
     record = tmp_path / "out/test.de.npy.json"
-    known = json.loads(record.read_text())
-    record.write_text(json.dumps(known | {"size": known["size"] | {"experts": 8}}))  # of a later version
+    content = json.loads(record.read_text())
+    record.write_text(json.dumps(content | {"size": content["size"] | {"experts": 8}}))  # of a later version
     assert EncoderOptions(tmp_path / "out").load().size == encoder.size
-    known["encoder"]["weights"] = {"model.pt": 7}
-    record.write_text(json.dumps(known))
+    content["encoder"]["weights"] = {"model.pt": 7}
+    record.write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"field 'encoder\.weights.* is 7, expected a string"):
         EncoderOptions(tmp_path / "out").load()
 

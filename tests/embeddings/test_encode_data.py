@@ -81,10 +81,10 @@ def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data
     assert done.status == 0, done.err
     assert done.out.split() == [f"{data}/{name}.teacher.vectors" for name in NAMES]
     for name in NAMES:
-        found = stored(data, name)
-        np.testing.assert_allclose(rows(found), expected(checkpoint_options, name), atol=1e-5)
-        assert found.description["read"]["kind"] == reads
-        assert found.description["encoder"]["width"] == found.width == 32
+        vectors = stored(data, name)
+        np.testing.assert_allclose(rows(vectors), expected(checkpoint_options, name), atol=1e-5)
+        assert vectors.description["read"]["kind"] == reads
+        assert vectors.description["encoder"]["width"] == vectors.width == 32
     assert "complete, skipped" in command("encode", "--data", data, *checkpoint_options, *options).err
 
 
@@ -103,9 +103,9 @@ def test_a_cluster_stores_the_same_vectors(
 
 
 @pytest.mark.parametrize("dtype", ["int8", "binary"])
-def test_teachers_are_stored_as_floats(command, checkpoint_options, data, dtype):
-    done = command("encode", "--data", data, *checkpoint_options, "--dtype", dtype)
-    assert done.status == 2 and f"--dtype {dtype}: losses compare a teacher's vectors number by" in done.err
+def test_teachers_are_stored_as_floats(refusal, checkpoint_options, data, dtype):
+    refused = refusal("encode", "--data", data, *checkpoint_options, "--dtype", dtype)
+    assert f"--dtype {dtype}: losses compare a teacher's vectors number by" in refused
     assert not list(data.glob("*.vectors"))
 
 
@@ -129,14 +129,16 @@ def test_other_sentences_are_encoded_again(command, checkpoint_options, data):
     assert np.ptp(rows(stored(data, NAMES[0])), axis=0).max() < 1e-6
 
 
-def test_the_vectors_of_another_encoder_are_replaced_by_force_alone(command, checkpoint_options, data):
+def test_the_vectors_of_another_encoder_are_replaced_by_force_alone(
+    command, refusal, checkpoint_options, data
+):
     """Students that learn from them cannot go on without."""
     words = ("encode", "--data", data, *checkpoint_options)
     assert command(*words).status == 0
     before = (data / f"{NAMES[0]}.teacher.vectors").read_bytes()
-    other = command(*words, "--pooling", "words")
-    assert other.status == 2 and f"{data}/{NAMES[0]}.teacher.vectors: has vectors of the encoder" in other.err
-    assert other.err.rstrip().endswith("choose another --name, or replace them by --force")
+    other = refusal(*words, "--pooling", "words")
+    assert f"{data}/{NAMES[0]}.teacher.vectors: has vectors of the encoder" in other
+    assert other.rstrip().endswith("choose another --name, or replace them by --force")
     assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() == before
     assert command(*words, "--pooling", "words", "--force").status == 0
     assert (data / f"{NAMES[0]}.teacher.vectors").read_bytes() != before
@@ -165,7 +167,7 @@ def test_a_folder_whose_settings_have_changed_is_another_encoder(tmp_path):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}))
     files_of.cache_clear()
-    assert [name for name, found in files_of(folder).items() if found != before[name]] == ["config.json"]
+    assert [name for name, sha256 in files_of(folder).items() if sha256 != before[name]] == ["config.json"]
 
 
 @pytest.mark.slow

@@ -58,9 +58,9 @@ def test_averages_are_those_of_the_thesis(groups, system):
     scores = dict(zip(LANGUAGES.split(), TABLE_2_4[system], strict=True)) | dict.fromkeys(UNSEEN.split(), 0.0)
     values = {f"{language}-eng": score for language, score in scores.items()}
     for group, printed in TABLE_2_5[system].items():
-        found = pairs_of_group(values, groups[group])
-        assert fmean(values[name] for name in found["pairs"]) == pytest.approx(printed, abs=0.06), group
-        assert (len(found["pairs"]), found["missing"]) == (len(groups[group]), []), group
+        pairs = pairs_of_group(values, groups[group])
+        assert fmean(values[name] for name in pairs["pairs"]) == pytest.approx(printed, abs=0.06), group
+        assert (len(pairs["pairs"]), pairs["missing"]) == (len(groups[group]), []), group
 
 
 def test_sizes_are_those_of_the_thesis_where_english_does_not_count(groups):
@@ -86,8 +86,8 @@ def test_a_language_in_the_script_that_is_meant():
     names = ["zho_Hans-fra_Latn", "zho_Hant-fra_Latn", "eng_Latn-zho_Hant"]
     assert pairs_of_group(names, ["zh_Hans", "fr"])["pairs"] == ["zho_Hans-fra_Latn"]
     assert pairs_of_group(names, ["zh_TW", "fr"])["pairs"] == ["zho_Hant-fra_Latn"]
-    found = pairs_of_group(names, ["zh_Hans", "zho_Hant", "en"])
-    assert found == {"pairs": ["eng_Latn-zho_Hant"], "missing": ["zh_Hans"]}
+    pairs = pairs_of_group(names, ["zh_Hans", "zho_Hant", "en"])
+    assert pairs == {"pairs": ["eng_Latn-zho_Hant"], "missing": ["zh_Hans"]}
 
 
 def test_persian_is_not_dari():

@@ -82,7 +82,7 @@ def for_calibration(folder):
 
 @pytest.mark.slow
 def test_the_commands_of_the_guide_run_as_they_stand(folder, capsys):
-    commands = [one.words for one in shown() if one.page == PAGE]
+    commands = [shown_command.words for shown_command in shown() if shown_command.page == PAGE]
     assert [words[3] for words in commands] == [
         "encode", "import", *["retrieve"] * 5, "encode", "retrieve", "retrieve", "encode", "retrieve",
         "compare", "report", *["neighbours"] * 2, *["mine"] * 3, "bucc", "bucc", "encode", "mine",

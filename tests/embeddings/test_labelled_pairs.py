@@ -11,7 +11,7 @@ from tests.embeddings.test_retrieve import write
 
 
 def found(path, language=None) -> list[tuple]:
-    return [(one.first, one.second, one.label, one.line) for one in read_labelled_pairs(path, language)]
+    return [(pair.first, pair.second, pair.label, pair.line) for pair in read_labelled_pairs(path, language)]
 
 
 def test_tables_that_name_their_columns(tmp_path):

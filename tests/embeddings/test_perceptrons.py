@@ -65,8 +65,8 @@ def test_vectors_may_be_standardized_by_the_training_part():
     assert accuracy(teach(PERCEPTRON, train, valid, [1]), test) < 0.7
     assert accuracy(teach(standardized, train, valid, [1]), test) > 0.9
     once, others = replace(standardized, epochs=1), (7 * valid[0] - 3, valid[1])
-    one, other = (teach(once, train, held_out, [1])(test[0]) for held_out in (valid, others))
-    assert (one == other).all()
+    predicted, other = (teach(once, train, held_out, [1])(test[0]) for held_out in (valid, others))
+    assert (predicted == other).all()
 
 
 def network_of_torch(widths, parameters) -> torch.nn.Sequential:

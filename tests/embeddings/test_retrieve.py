@@ -77,26 +77,26 @@ def retrieve(command, one_space, output, *argv):
 
 
 def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, encoder, tmp_path):
-    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *parallel.values())
+    retrieved = retrieve(command, one_space, tmp_path / "out", "--parallel", *parallel.values())
     vectors = {
         language: encoder.encode(path.read_text().splitlines(), language)
         for language, path in parallel.items()
     }
     expected = {
-        f"{one}-{other}": p_at_1(vectors[one], vectors[other])
-        for one in vectors
+        f"{vector}-{other}": p_at_1(vectors[vector], vectors[other])
+        for vector in vectors
         for other in vectors
-        if one != other
+        if vector != other
     }
-    assert found.p_at_1() == pytest.approx(expected)
-    assert found.p_at_1()["de-en"] >= 6 / 9
-    assert found.counts == {(9, 9)}
+    assert retrieved.p_at_1() == pytest.approx(expected)
+    assert retrieved.p_at_1()["de-en"] >= 6 / 9
+    assert retrieved.counts == {(9, 9)}
 
 
 def test_only_pairs_with_the_pivot_and_languages_that_are_asked_for(command, one_space, parallel, tmp_path):
     arguments = ["--parallel", *parallel.values(), "--pivot", "en", "--languages", "de"]
-    found = retrieve(command, one_space, tmp_path / "out", *arguments)
-    assert found.directions == {"de-en", "en-de"}
+    retrieved = retrieve(command, one_space, tmp_path / "out", *arguments)
+    assert retrieved.directions == {"de-en", "en-de"}
 
 
 def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path):
@@ -107,9 +107,9 @@ def test_tatoeba_in_the_layout_of_laser_and_groups(command, one_space, tmp_path)
         write(folder / f"tatoeba.{language}-eng.eng", lines)
     groups = write(tmp_path / "groups.toml", ['German = ["de"]', 'both = ["de", "fr"]', 'none = ["ja"]'])
     options = ["--tatoeba", tmp_path / "v1", "--groups", groups, "--similarity", "cosine"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found.run["dataset"] == "Tatoeba"
-    assert found.run["groups"] == {
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
+    assert retrieved.run["dataset"] == "Tatoeba"
+    assert retrieved.run["groups"] == {
         "German": {"pairs": ["deu-eng"], "missing": []},
         "both": {"pairs": ["deu-eng", "eng-fra"], "missing": []},
         "none": {"pairs": [], "missing": ["ja"]},
@@ -126,8 +126,8 @@ def test_a_language_that_is_asked_for_has_no_others_of_its_macrolanguage(
         for side in (language, "eng"):
             write(tmp_path / f"v1/tatoeba.{language}-eng.{side}", sentences(3, seed=4))
     options = ["--tatoeba", tmp_path / "v1", "--languages", asked_for, "--similarity", "cosine"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found.directions == {name for one in pairs.split() for name in (f"{one}-eng", f"eng-{one}")}
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
+    assert retrieved.directions == {name for pair in pairs.split() for name in (f"{pair}-eng", f"eng-{pair}")}
 
 
 def test_both_directions_of_a_set_with_a_common_language(command, one_space, encoder, tmp_path):
@@ -144,9 +144,9 @@ def test_both_directions_of_a_set_with_a_common_language(command, one_space, enc
         expected |= {f"eng-{language}": p_at_1(english, own), f"{language}-eng": p_at_1(own, english)}
     assert expected["eng-deu"] != expected["deu-eng"]
     options = ["--tatoeba", tmp_path / "v1", "--similarity", "cosine,ratio"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found.p_at_1() == pytest.approx(expected)
-    assert set(found.p_at_1("ratio")) == set(expected)
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
+    assert retrieved.p_at_1() == pytest.approx(expected)
+    assert set(retrieved.p_at_1("ratio")) == set(expected)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_the_language_that_all_pairs_have_in_common(directions, pivot):
 def test_flores_has_a_file_per_language(command, one_space, tmp_path):
     for code in ("deu_Latn", "eng_Latn"):
         write(tmp_path / "flores" / "devtest" / f"{code}.devtest", sentences(4, seed=5))
-    found = retrieve(command, one_space, tmp_path / "out", "--flores", tmp_path / "flores")
-    assert found.directions == {"deu_Latn-eng_Latn", "eng_Latn-deu_Latn"}
+    retrieved = retrieve(command, one_space, tmp_path / "out", "--flores", tmp_path / "flores")
+    assert retrieved.directions == {"deu_Latn-eng_Latn", "eng_Latn-deu_Latn"}
 
 
 @pytest.mark.parametrize("code", ["en", "eng"])
@@ -176,35 +176,35 @@ def test_distractors_are_candidates_in_their_language_only(command, one_space, t
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
     write(tmp_path / f"more.{code}", sentences(7, seed=7))
     options = ["--parallel", *files, "--distractors", tmp_path / f"more.{code}"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found.of_directions("candidates") == {"de-en": 11, "en-de": 4}
-    assert found.p_at_1()["de-en"] == 1  # what is equal is nearer than a distractor
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
+    assert retrieved.of_directions("candidates") == {"de-en": 11, "en-de": 4}
+    assert retrieved.p_at_1()["de-en"] == 1  # what is equal is nearer than a distractor
     files[1] = write(tmp_path / "test.eng", lines)
     options = ["--parallel", *files, *options[3:]]
-    found = retrieve(command, one_space, tmp_path / "other", *options)
-    assert found.of_directions("candidates")["de-eng"] == 11
+    retrieved = retrieve(command, one_space, tmp_path / "other", *options)
+    assert retrieved.of_directions("candidates")["de-eng"] == 11
 
 
 def test_some_lines_are_queries_and_all_are_candidates(command, one_space, parallel, tmp_path):
     options = ["--parallel", parallel["de"], parallel["en"], "--queries", "5"]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
-    assert found.counts == {(5, 9)}
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
+    assert retrieved.counts == {(5, 9)}
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "cosine,ratio"])
 def test_hits_of_the_queries_that_were_drawn(command, one_space, encoder, tmp_path, similarity):
     """As of a loop over all candidates; in either direction others are drawn."""
     german = sentences(30, seed=1)
-    english = [one if row % 2 else german[row] for row, one in enumerate(sentences(30, seed=2))]
+    english = [sentence if row % 2 else german[row] for row, sentence in enumerate(sentences(30, seed=2))]
     files = [write(tmp_path / "test.de", german), write(tmp_path / "test.en", english)]
     options = ["--parallel", *files, "--queries", "12", "--seed", "5", "--similarity", similarity]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
     sides = encoder.encode(german, "de"), encoder.encode(english, "en")
     for place, (queries, candidates) in enumerate((sides, sides[::-1])):
         direction = ("de-en", "en-de")[place]
         expected = np.array(hits(queries, candidates))[drawn(12, 30, place, seed=5)]
-        assert found.hits(direction) == expected.tolist() and 0 < expected.sum() < 12
-        assert found.p_at_1()[direction] == expected.mean()
+        assert retrieved.hits(direction) == expected.tolist() and 0 < expected.sum() < 12
+        assert retrieved.p_at_1()[direction] == expected.mean()
 
 
 @pytest.mark.parametrize(("options", "searches"), [([], 2), (["--queries", "5"], 4)])
@@ -215,21 +215,21 @@ def test_both_directions_of_a_pair_are_searched_once(
     counted = []
     texts = ["--parallel", parallel["de"], parallel["en"], "--similarity", "ratio,cosine", *options]
     monkeypatch.setattr(retrieval, "nearest", lambda *given: counted.append(1) or neighbours.nearest(*given))
-    found = retrieve(command, one_space, tmp_path / "out", *texts)
+    retrieved = retrieve(command, one_space, tmp_path / "out", *texts)
     assert len(counted) == searches
     if not options:  # which lines are queries depends on the order of the files
         turned = retrieve(command, one_space, tmp_path / "turned", *texts[:1], *texts[2:0:-1], *texts[3:])
-        assert turned.everything() == found.everything()
+        assert turned.everything() == retrieved.everything()
 
 
 def test_short_and_empty_lines_stay(command, one_space, tmp_path):
     lines = ["w1", "", "w2 w3", "w4", "", "   "]
     files = [write(tmp_path / f"test.{language}", lines) for language in ("de", "en")]
-    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *files)
-    assert found.counts == {(6, 6)}
+    retrieved = retrieve(command, one_space, tmp_path / "out", "--parallel", *files)
+    assert retrieved.counts == {(6, 6)}
     # The lines without words have the vector zero, which is near to nothing: they are errors.
     for measure in ("p_at_1", "p_at_1_by_text"):
-        assert found.of_directions(measure, "cosine") == {"de-en": 3 / 6, "en-de": 3 / 6}
+        assert retrieved.of_directions(measure, "cosine") == {"de-en": 3 / 6, "en-de": 3 / 6}
 
 
 @pytest.mark.parametrize(
@@ -246,15 +246,13 @@ def test_short_and_empty_lines_stay(command, one_space, tmp_path):
         (["a.de", "empty.en"], [], "0 lines, but"),
     ],
 )
-def test_bad_input_is_one_line(command, one_space, tmp_path, names, options, message):
+def test_bad_input_is_one_line(refusal, one_space, tmp_path, names, options, message):
     for name in names:
         count = {"short.en": 2, "empty.en": 0}.get(name, 3)
         write(tmp_path / name, sentences(count, seed=1))
     files = [tmp_path / name for name in names]
     output = ["--output", tmp_path / "out"]
-    result = command("retrieve", *one_space, *output, "--parallel", *files, *options)
-    assert result.status == 2
-    assert message in result.err and result.err.strip().count("\n") == 0
+    assert message in refusal("retrieve", *one_space, *output, "--parallel", *files, *options)
     assert not (tmp_path / "out" / f"{KIND}.json").exists()
 
 
@@ -262,21 +260,20 @@ def test_bad_input_is_one_line(command, one_space, tmp_path, names, options, mes
     ("text", "message"),
     [("a = 1", "expected a list of language codes"), ("a = [", "no TOML"), ("a = []", "expected a list")],
 )
-def test_groups_that_are_none(command, one_space, parallel, tmp_path, text, message):
+def test_groups_that_are_none(refusal, one_space, parallel, tmp_path, text, message):
     groups = write(tmp_path / "groups.toml", [text])
     arguments = ["--parallel", *parallel.values(), "--groups", groups, "--output", tmp_path / "out"]
-    result = command("retrieve", *one_space, *arguments)
-    assert result.status == 2 and message in result.err
+    assert message in refusal("retrieve", *one_space, *arguments)
 
 
 def test_which_queries_were_hits(command, one_space, parallel, tmp_path):
     """What significance tests need, and which sentences were compared."""
-    found = retrieve(command, one_space, tmp_path / "out", "--parallel", parallel["de"], parallel["en"])
+    retrieved = retrieve(command, one_space, tmp_path / "out", "--parallel", parallel["de"], parallel["en"])
     for similarity in ("cosine", "ratio"):
-        for direction, share in found.p_at_1(similarity).items():
-            hits = found.hits(direction, similarity)
+        for direction, share in retrieved.p_at_1(similarity).items():
+            hits = retrieved.hits(direction, similarity)
             assert len(hits) == 9 and np.mean(hits) == share and all(hits[:6])
-    checksums = set(found.run["texts"].values())
+    checksums = set(retrieved.run["texts"].values())
     assert len(checksums) == 2
     write(parallel["de"], sentences(9, seed=11))
     other = retrieve(command, one_space, tmp_path / "other", "--parallel", parallel["de"], parallel["en"])
@@ -304,22 +301,24 @@ def test_errors_of_xsim_plus_plus_by_type(laser):
     _, folder, _ = laser
     given = read_distractors(folder / "eng_Latn_errtype.devtest.json")
     right = ["w4 w5 w6", "w1 w2 w3", "w4 w5 w6", "w4 w5 w6"]
-    found = ["w5 w4 w6", "w4 w6 w5", "w4 w5 w6", "w1 w2 w3"]
-    assert given.errors_by_type(found, right) == {"causality": 1, "misaligned": 2}
+    retrieved = ["w5 w4 w6", "w4 w6 w5", "w4 w5 w6", "w1 w2 w3"]
+    assert given.errors_by_type(retrieved, right) == {"causality": 1, "misaligned": 2}
 
 
 @pytest.mark.parametrize("name", ["eng_Latn_augmented.devtest", "eng_Latn_errtype.devtest.json"])
 def test_distractors_of_laser(command, one_space, laser, tmp_path, name):
     _, folder, changes = laser
     options = ["--flores", tmp_path, "--distractors", folder / name]
-    found = retrieve(command, one_space, tmp_path / "out", *options)
+    retrieved = retrieve(command, one_space, tmp_path / "out", *options)
     into, back = "deu_Latn-eng_Latn", "eng_Latn-deu_Latn"
-    assert found.of_directions("candidates") == {into: 2 + len(changes), back: 2}
+    assert retrieved.of_directions("candidates") == {into: 2 + len(changes), back: 2}
     errors = {
-        key: count for key, count in found.everything().items() if "errors_" in key[-1] and key[1] == "cosine"
+        key: count
+        for key, count in retrieved.everything().items()
+        if "errors_" in key[-1] and key[1] == "cosine"
     }
     assert {direction for direction, *_ in errors} <= {into}
-    assert sum(errors.values()) == round(2 * found.of_directions("error", "cosine")[into])
+    assert sum(errors.values()) == round(2 * retrieved.of_directions("error", "cosine")[into])
 
 
 @pytest.mark.parametrize(
@@ -331,13 +330,13 @@ def test_distractors_of_laser(command, one_space, laser, tmp_path, name):
         ("more.toolongforacode", "a\n", "no language in its name"),
     ],
 )
-def test_bad_distractors_are_one_line(command, one_space, parallel, tmp_path, name, text, message):
+def test_bad_distractors_are_one_line(refusal, one_space, parallel, tmp_path, name, text, message):
     path = tmp_path / "distractors" / name
     path.parent.mkdir()
     path.write_text(text)
     options = ["--parallel", parallel["de"], parallel["en"], "--distractors", path]
-    result = command("retrieve", *one_space, *options, "--output", tmp_path / "out")
-    assert result.status == 2 and message in result.err and str(path) in result.err
+    refused = refusal("retrieve", *one_space, *options, "--output", tmp_path / "out")
+    assert message in refused and str(path) in refused
 
 
 def test_an_encoder_of_another_name_is_the_same_system(command, one_space, parallel, tmp_path):
@@ -350,25 +349,26 @@ def test_an_encoder_of_another_name_is_the_same_system(command, one_space, paral
     assert runs[0] == runs[1] and "language_tags" in runs[0]["system"]
 
 
-def test_smaller_vectors_beside_the_whole_ones(command, one_space, parallel, encoder, tmp_path):
+def test_smaller_vectors_beside_the_whole_ones(command, refusal, one_space, parallel, encoder, tmp_path):
     files = [parallel["de"], parallel["fr"]]
     asked = ["--vectors", "float32,binary", "--widths", "32,4"]
-    found = retrieve(command, one_space, tmp_path / "out", "--parallel", *files, *asked)
-    assert list(found.smaller()) == [
+    retrieved = retrieve(command, one_space, tmp_path / "out", "--parallel", *files, *asked)
+    assert list(retrieved.smaller()) == [
         "float32, 32 numbers", "binary, 32 numbers", "float32, 4 numbers", "binary, 4 numbers",
     ]  # fmt: skip
-    assert found.of_encoder() == {"width": 32, **asdict(encoder.size)} and encoder.size.parameters > 1000
-    assert list(found.smaller("bytes").values()) == [128, 4, 16, 1]
-    assert found.smaller()["float32, 32 numbers"] == pytest.approx(found.average())
+    assert retrieved.of_encoder() == {"width": 32, **asdict(encoder.size)} and encoder.size.parameters > 1000
+    assert list(retrieved.smaller("bytes").values()) == [128, 4, 16, 1]
+    assert retrieved.smaller()["float32, 32 numbers"] == pytest.approx(retrieved.average())
     german, french = (
         encoder.encode(path.read_text().splitlines(), language)[:, :4]
         for path, language in zip(files, ("de", "fr"), strict=True)
     )
     expected = (p_at_1(german, french) + p_at_1(french, german)) / 2
-    assert found.smaller()["float32, 4 numbers"] == pytest.approx(expected)
-    result = command("retrieve", *one_space, "--output", tmp_path / "x", "--parallel", *files, "--widths", 64)
-    assert result.status == 2
-    assert "--widths 64: vectors have 32 numbers; expected at most as many" in result.err
+    assert retrieved.smaller()["float32, 4 numbers"] == pytest.approx(expected)
+    refused = refusal(
+        "retrieve", *one_space, "--output", tmp_path / "x", "--parallel", *files, "--widths", 64
+    )
+    assert "--widths 64: vectors have 32 numbers; expected at most as many" in refused
 
 
 # --- vectors that are stored in fewer bits
@@ -417,7 +417,7 @@ def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, 
         {path: each.encode(path.read_text().splitlines()) for path in files}
         for each in (encoder_of(one_space), EncoderOptions(folder).load())
     )
-    expected = np.mean([p_at_1(queries[one], candidates[other]) for one, other in (files, files[::-1])])
+    expected = np.mean([p_at_1(queries[first], candidates[second]) for first, second in (files, files[::-1])])
     assert among.average() == pytest.approx(expected)
 
 
@@ -436,27 +436,26 @@ def test_vectors_stored_in_fewer_bits_are_found_as_they_are(command, one_space, 
     ],
 )
 def test_numbers_that_stored_vectors_do_not_have(
-    command, one_space, stored, tmp_path, model, options, message
+    refusal, one_space, stored, tmp_path, model, options, message
 ):
     folder, files = stored(model or "binary")
     encoder = ["--model", folder] if model else one_space
     options = [folder if option == "binary" and not model else option for option in options]
-    done = command("retrieve", *encoder, "--parallel", *files, *options, "--output", tmp_path / "out")
-    assert done.status == 2 and message in done.err.splitlines()[-1], done.err
+    refused = refusal("retrieve", *encoder, "--parallel", *files, *options, "--output", tmp_path / "out")
+    assert message in refused
 
 
 def test_candidates_of_another_encoder_are_refused_with_both_names(
-    command, one_space, checkpoint_options, stored, tmp_path
+    refusal, one_space, checkpoint_options, stored, tmp_path
 ):
     folder, files = stored("int8")
     words = ["--parallel", *files, "--candidate-vectors", folder, "--output", tmp_path / "out"]
-    done = command("retrieve", *checkpoint_options, *words)
-    assert done.status == 2
+    refused = refusal("retrieve", *checkpoint_options, *words)
     first, second = EncoderOptions(folder).load().encoder, checkpoint_options[1]
     assert (
-        f"{folder}: vectors of the encoder {first['name']} (" in done.err and "but queries are of" in done.err
+        f"{folder}: vectors of the encoder {first['name']} (" in refused and "but queries are of" in refused
     )
-    assert Path(second).exists() and "expected one encoder" in done.err
+    assert Path(second).exists() and "expected one encoder" in refused
 
 
 # --- the United Nations Parallel Corpus
@@ -478,13 +477,15 @@ def united_nations(tmp_path):
     return folder, english, spanish
 
 
-def test_identifiers_of_the_united_nations_are_no_language(command, one_space, united_nations, tmp_path):
+def test_identifiers_of_the_united_nations_are_no_language(
+    command, refusal, one_space, united_nations, tmp_path
+):
     """Languages follow from the files; there is nothing to be a pivot but English."""
     folder, *_ = united_nations
-    found = retrieve(command, one_space, tmp_path / "un", "--un", folder)
-    assert found.directions == {"en-es", "es-en", "en-fr", "fr-en"}
-    refused = command("retrieve", *one_space, "--un", folder, "--pivot", "fr", "--output", tmp_path / "no")
-    assert refused.status == 2 and "--pivot fr: pairs of UN are with English; leave it out" in refused.err
+    retrieved = retrieve(command, one_space, tmp_path / "un", "--un", folder)
+    assert retrieved.directions == {"en-es", "es-en", "en-fr", "fr-en"}
+    refused = refusal("retrieve", *one_space, "--un", folder, "--pivot", "fr", "--output", tmp_path / "no")
+    assert "--pivot fr: pairs of UN are with English; leave it out" in refused
 
 
 def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tmp_path):
@@ -493,22 +494,24 @@ def test_the_corpus_of_the_united_nations(command, one_space, united_nations, tm
     files = [folder / f"UNv1.0.6way.{language}" for language in ("en", "es")]
     assert command("encode", *files, *one_space, "--output", tmp_path / "vectors").status == 0
     options = ["--un", folder, "--languages", "es", "--similarity"]
-    found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "un", *options, "cosine,ratio")
-    assert (found.run["dataset"], found.directions) == ("UN", {"en-es", "es-en"})
+    retrieved = retrieve(
+        command, ["--model", tmp_path / "vectors"], tmp_path / "un", *options, "cosine,ratio"
+    )
+    assert (retrieved.run["dataset"], retrieved.directions) == ("UN", {"en-es", "es-en"})
 
     pairs = list(dict.fromkeys(zip(english, spanish, strict=True)))
     assert len(pairs) == 10
     texts = [write(tmp_path / f"distinct.{name}", side) for name, side in zip(("en", "es"), zip(*pairs))]  # noqa: B905
     expected = retrieve(command, one_space, tmp_path / "own", "--parallel", *texts)
-    assert found.everything() == expected.everything()  # hits, checksums of the texts and all
+    assert retrieved.everything() == expected.everything()  # hits, checksums of the texts and all
 
     alone = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "cosine", *options, "cosine")
     assert alone.everything("cosine") == expected.everything("cosine")
     lists = ["--index", "ivf", "--lists", 4, "--queries", 9]
     for probes in (1, 4):
         some = [*options, "cosine", *lists, "--probes", probes]
-        found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / f"ivf{probes}", *some)
-        recalls = list(found.of_directions("recall").values())
+        retrieved = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / f"ivf{probes}", *some)
+        recalls = list(retrieved.of_directions("recall").values())
         assert len(recalls) == 2
         assert all(0 <= recall <= 1 for recall in recalls) and (probes < 4 or recalls == [1.0, 1.0])
     assert expected.of_directions("recall") == {}
@@ -532,10 +535,10 @@ def test_large_files_are_not_read_into_memory(command, one_space, parallel, tmp_
     monkeypatch.setattr(search_texts, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(search_texts, "read_lines", refuse)
     monkeypatch.setattr(StoredVectors, "encode", refuse)
-    found = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *options)
-    assert found.everything() == expected.everything() and found.smaller() == expected.smaller()
+    retrieved = retrieve(command, ["--model", tmp_path / "vectors"], tmp_path / "again", *options)
+    assert retrieved.everything() == expected.everything() and retrieved.smaller() == expected.smaller()
 
 
-def test_a_folder_without_the_corpus_of_the_united_nations(command, one_space, tmp_path):
-    done = command("retrieve", *one_space, "--un", tmp_path, "--output", tmp_path / "out")
-    assert done.status == 2 and f"{tmp_path}: no files UNv1.0.6way.en and UNv1.0.6way.LANG" in done.err
+def test_a_folder_without_the_corpus_of_the_united_nations(refusal, one_space, tmp_path):
+    refused = refusal("retrieve", *one_space, "--un", tmp_path, "--output", tmp_path / "out")
+    assert f"{tmp_path}: no files UNv1.0.6way.en and UNv1.0.6way.LANG" in refused

@@ -31,11 +31,11 @@ def test_encoders_take_turns_after_a_warm_up(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(speed.time, "perf_counter", lambda: clock.now)
     encoders = [clock.encoder("slow", 2.0), clock.encoder("fast", 0.5)]
-    found = take_turns(encoders, ["a"] * 40, "de", rounds=3)
+    seconds = take_turns(encoders, ["a"] * 40, "de", rounds=3)
     assert [name for name, *_ in clock.calls] == ["slow", "fast"] * 4
     assert clock.calls[0] == ("slow", 32, "de") and clock.calls[2] == ("slow", 40, "de")
-    assert [slow / fast for slow, fast in zip(*found, strict=True)] != [4.0] * 3  # it is slower by then
-    assert all(1 < slow / fast < 4.1 for slow, fast in zip(*found, strict=True))
+    assert [slow / fast for slow, fast in zip(*seconds, strict=True)] != [4.0] * 3  # it is slower by then
+    assert all(1 < slow / fast < 4.1 for slow, fast in zip(*seconds, strict=True))
 
 
 def test_the_result_and_its_table(command, one_space, tmp_path):
@@ -60,9 +60,9 @@ def test_the_result_and_its_table(command, one_space, tmp_path):
     assert "| System | Seeds | lines/s | ratio |" in (tmp_path / "report/report.md").read_text()
 
 
-def test_two_encoders_of_one_name_and_an_empty_text(command, one_space, tmp_path):
+def test_two_encoders_of_one_name_and_an_empty_text(refusal, one_space, tmp_path):
     text = tmp_path / "test.de"
     text.write_text("")
     words = ["--text", text, "--model-data", one_space[3], "--output", tmp_path / "out"]
-    done = command("speed", f"a={one_space[1]}", f"a={one_space[1]}", *words)
-    assert done.status == 2 and "a=: is the name of two encoders" in done.err
+    refused = refusal("speed", f"a={one_space[1]}", f"a={one_space[1]}", *words)
+    assert "a=: is the name of two encoders" in refused

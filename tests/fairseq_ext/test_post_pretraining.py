@@ -50,7 +50,7 @@ def learn(model, criterion) -> None:
 # --- momentum contrast
 
 
-def z_of(model, layers, side, unit_vectors: bool):
+def z_of(model, layers, side, any_length: bool):
     """Equation 2, sentence by sentence."""
     found = []
     for row in side["src_tokens"]:
@@ -58,17 +58,17 @@ def z_of(model, layers, side, unit_vectors: bool):
         h = model.encoder(tokens)["sentence_vectors"][0]
         h = h / h.norm()
         z = layers[2].weight @ (layers[0].weight @ h).clamp(min=0) if layers else h
-        found.append(z / z.norm() if unit_vectors else z)
+        found.append(z if any_length else z / z.norm())
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"dim": 0}, {"unit_vectors": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"dim": 0}, {"any_length": True}], ids=str)
 def test_momentum_contrast_is_the_equations_over_several_updates(options):
     model = make_model()
     criterion = contrast(model, **options)
     loss = criterion.losses["momentum_contrast"]
     slow = copy.deepcopy((model, loss.projection))
-    queue, unit = [row.clone() for row in loss.queue], bool(options.get("unit_vectors"))
+    queue, any_length = [row.clone() for row in loss.queue], bool(options.get("any_length"))
     for batches in BATCHES:
         model.zero_grad()
         criterion.zero_grad()
@@ -77,8 +77,9 @@ def test_momentum_contrast_is_the_equations_over_several_updates(options):
             batch = make_batch(rows)
             found, size, log = criterion(model, batch)
             with torch.no_grad():
-                own_keys = z_of(*slow, batch["mirror"], unit)
-            for z, key in zip(z_of(model, loss.projection, batch["net_input"], unit), own_keys, strict=True):
+                own_keys = z_of(*slow, batch["mirror"], any_length)
+            queries = z_of(model, loss.projection, batch["net_input"], any_length)
+            for z, key in zip(queries, own_keys, strict=True):
                 scores = [math.exp(float(z @ other) / TEMPERATURE) for other in [key, *queue]]
                 terms.append(-math.log(scores[0] / sum(scores)))
             keys += own_keys
@@ -341,8 +342,8 @@ def test_both_objectives_add_up_and_the_mirror_is_not_encoded(monkeypatch):
 def test_the_page_has_the_options_and_their_defaults():
     page = (Path(__file__).parents[2] / "docs/post_pretraining.md").read_text(encoding="utf-8")
     for name in ("momentum_contrast", "translation_language_modelling"):
-        (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", page, flags=re.M)
-        shown = dict(re.findall(r"`-([a-z-]+)(?: ([\w.]+))?`", row))
+        (item,) = re.findall(rf"^- `{name}`: (.*(?:\n  .*)*)", page, flags=re.M)
+        shown = dict(re.findall(r"`-([a-z-]+)(?: ([\w.]+))?`", item))
         fields = dataclasses.fields(LOSSES[name].Options)
         assert {option: float(default or 0) for option, default in shown.items()} == {
             field.name.replace("_", "-"): float(field.default) for field in fields

@@ -85,7 +85,7 @@ def command(capsys):
         from command_line.dispatch import run
 
         capsys.readouterr()
-        status = run("llm", "", COMMANDS, [str(one) for one in argv])
+        status = run("llm", "", COMMANDS, [str(word) for word in argv])
         return Result(status, *capsys.readouterr())
 
     return call

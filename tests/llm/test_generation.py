@@ -60,15 +60,15 @@ def expected(parts, prompt: str, **options) -> str:
 
 @pytest.mark.parametrize("batch", [1, 4, 6])
 def test_answers_are_those_of_generate_whatever_the_batch(ask, parts, batch):
-    found = ask(batch_sentences=batch)
-    assert found == [expected(parts, prompt) for prompt in PROMPTS]
-    assert len(set(found)) > 4
+    answers = ask(batch_sentences=batch)
+    assert answers == [expected(parts, prompt) for prompt in PROMPTS]
+    assert len(set(answers)) > 4
 
 
 def test_answers_of_a_beam_search(ask, parts):
-    found = ask(beam=3)
-    assert found == [expected(parts, prompt, num_beams=3) for prompt in PROMPTS]
-    assert found != ask()
+    answers = ask(beam=3)
+    assert answers == [expected(parts, prompt, num_beams=3) for prompt in PROMPTS]
+    assert answers != ask()
 
 
 def test_long_prompts_are_cut_behind(ask, parts):
@@ -161,20 +161,20 @@ def test_an_answer_ends_behind_its_first_line(ask, parts, text, line, least):
 @pytest.fixture
 def asked(monkeypatch) -> list[int]:
     """How many prompts every batch had."""
-    found, answer = [], Answers._answer
+    batches, answer = [], Answers._answer
 
     def counting(self, batch):
-        found.append(len(batch))
+        batches.append(len(batch))
         return answer(self, batch)
 
     monkeypatch.setattr(Answers, "_answer", counting)
-    return found
+    return batches
 
 
 def test_the_same_prompt_is_asked_once(ask, asked):
-    found = ask(["dog", "b", "dog", "dog", "b"])
+    answers = ask(["dog", "b", "dog", "dog", "b"])
     assert asked == [2]
-    assert found[0] == found[2] == found[3] and found[1] == found[4]
+    assert answers[0] == answers[2] == answers[3] and answers[1] == answers[4]
 
 
 def test_what_was_answered_before_a_kill_is_not_asked_again(ask, asked, monkeypatch):

@@ -20,7 +20,7 @@ ALL = "mt,align,hint,revise,mono-full,mono-half"
 
 def options(texts: Path, output: Path, *others) -> list[str]:
     folders = ("--text", texts / "text", "--words", texts / "words", "--alignments", texts / "alignments")
-    return [str(one) for one in ("instruct", *folders, "--workers", 1, "--output", output, *others)]
+    return [str(word) for word in ("instruct", *folders, "--workers", 1, "--output", output, *others)]
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def files(folder: Path) -> dict[str, list[dict]]:
 
 
 def test_every_pair_gives_one_instruction_of_each_task_and_direction(instructions):
-    found = files(instructions)
+    written = files(instructions)
     tasks = ALL.split(",")
-    assert set(found) == {
+    assert set(written) == {
         f"{split}.{task}.{pair}.jsonl"
         for split in ("train", "valid") for task in tasks for pair in ("de-en", "en-fr")
     }  # fmt: skip
-    for name, lines in found.items():
+    for name, lines in written.items():
         split, task, pair, _ = name.split(".")
         first, second = pair.split("-")
         other = first if second == "en" else second
@@ -51,7 +51,7 @@ def test_every_pair_gives_one_instruction_of_each_task_and_direction(instruction
 
 def test_texts_keep_their_order_and_empty_lines_are_left_out(instructions):
     lines = files(instructions)["train.mt.de-en.jsonl"]
-    expected = [one for one in sentences("train", "de-en") if one]
+    expected = [sentence for sentence in sentences("train", "de-en") if sentence]
     assert len(expected) == LINES["train"] - 1 and LINES["train"] >= EMPTY
     assert [line["output"] for line in lines[::2]] == [text_of(one, "en") for one in expected]
     german = text_of(expected[5], "de")
@@ -75,10 +75,10 @@ def test_workers_do_not_change_it(texts, instructions, tmp_path, command, monkey
     for workers in (1, 2):
         done = command(*options(texts, tmp_path / f"{workers}", "--tasks", ALL, "--workers", workers))
         assert done.status == 0, done.err
-    one, two, whole = files(tmp_path / "1"), files(tmp_path / "2"), files(instructions)
-    assert one == two
+    single, two, whole = files(tmp_path / "1"), files(tmp_path / "2"), files(instructions)
+    assert single == two
     # wrong phrases of revise are of the lines of a block
-    assert {name for name in whole if one[name] != whole[name]} <= {n for n in whole if ".revise." in n}
+    assert {name for name in whole if single[name] != whole[name]} <= {n for n in whole if ".revise." in n}
 
 
 def test_errors_of_the_same_sentence_are_an_option(texts, instructions, tmp_path, command):
@@ -98,8 +98,8 @@ def test_errors_of_the_same_sentence_are_an_option(texts, instructions, tmp_path
 
 def test_another_seed_makes_other_choices_of_the_same_text(texts, instructions, tmp_path, command):
     assert command(*options(texts, tmp_path / "out", "--tasks", ALL, "--seed", 2)).status == 0
-    found, others = files(instructions), files(tmp_path / "out")
-    for name, lines in found.items():
+    first, others = files(instructions), files(tmp_path / "out")
+    for name, lines in first.items():
         assert len(lines) == len(others[name])
         drawn = name.split(".")[1] in ("align", "revise")
         assert (lines != others[name]) == drawn or ".hint." in name or name.startswith("valid")
@@ -115,8 +115,10 @@ def test_choices_differ_from_line_to_line_and_between_directions(instructions):
 def test_directions(texts, tmp_path, command):
     given = ("--tasks", "mt,mono-full", "--directions", "en-de,fr-en")
     assert command(*options(texts, tmp_path / "out", *given)).status == 0
-    found = {name: {line["direction"] for line in lines} for name, lines in files(tmp_path / "out").items()}
-    assert found == {
+    directions = {
+        name: {line["direction"] for line in lines} for name, lines in files(tmp_path / "out").items()
+    }
+    assert directions == {
         "train.mt.de-en.jsonl": {"en-de"}, "train.mt.en-fr.jsonl": {"fr-en"},
         "train.mono-full.de-en.jsonl": {"en-de"}, "valid.mt.de-en.jsonl": {"en-de"},
         "valid.mt.en-fr.jsonl": {"fr-en"}, "valid.mono-full.de-en.jsonl": {"en-de"},
@@ -143,9 +145,11 @@ def test_what_is_not_instructed_is_not_read(tmp_path, command):
 def test_languages_of_monolingual_tasks(texts, tmp_path, command):
     given = ("--tasks", "mono-full", "--mono-languages", "en,fr")
     assert command(*options(texts, tmp_path / "out", *given)).status == 0
-    found = {name: {line["direction"] for line in lines} for name, lines in files(tmp_path / "out").items()}
-    assert found["train.mono-full.de-en.jsonl"] == {"de-en"}
-    assert found["train.mono-full.en-fr.jsonl"] == {"en-fr", "fr-en"}
+    directions = {
+        name: {line["direction"] for line in lines} for name, lines in files(tmp_path / "out").items()
+    }
+    assert directions["train.mono-full.de-en.jsonl"] == {"de-en"}
+    assert directions["train.mono-full.en-fr.jsonl"] == {"en-fr", "fr-en"}
 
 
 def test_nothing_to_instruct(texts, tmp_path, refusal):
@@ -183,13 +187,22 @@ def test_halves_follow_the_language_of_the_text(own, tmp_path, command):
     assert sorted(made) == ["a house", "ကာကာကာ"]
 
 
+def write_pair(own, texts: tuple[str, str], links: str, words: tuple[str, str] | None = None) -> None:
+    """The only sentence pair of training; in words it is as in the text, unless they are given."""
+    for language, text, of_text in zip(("de", "en"), texts, words or texts, strict=True):
+        write_lines(own / f"text/train.de-en.{language}", [text])
+        write_lines(own / f"words/train.de-en.{language}", [of_text])
+    write_lines(own / "alignments/train.de-en.align", [links])
+
+
 def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, command):
     """Escaped by Moses, joined by links, and spaces in places where words have none."""
-    write_lines(own / "text/train.de-en.de", ["Müllers  R&D ist's."])
-    write_lines(own / "words/train.de-en.de", ["Müllers R &amp; D ist &apos;s ."])
-    write_lines(own / "text/train.de-en.en", ["It's ours (R&D)."])
-    write_lines(own / "words/train.de-en.en", ["It &apos;s ours ( R &amp; D ) ."])
-    write_lines(own / "alignments/train.de-en.align", ["0-2 1:4-4:7 4-0 5-1 6-8"])
+    write_pair(
+        own,
+        ("Müllers  R&D ist's.", "It's ours (R&D)."),
+        "0-2 1:4-4:7 4-0 5-1 6-8",
+        words=("Müllers R &amp; D ist &apos;s .", "It &apos;s ours ( R &amp; D ) ."),
+    )
     given = ("--tasks", "hint", "--directions", "de-en")
     assert command(*options(own, tmp_path / "out", *given)).status == 0
     (line,) = files(tmp_path / "out")["train.hint.de-en.jsonl"]
@@ -199,11 +212,8 @@ def test_raw_text_is_asserted_whatever_the_words_look_like(own, tmp_path, comman
 
 def test_a_word_that_the_raw_line_does_not_spell_moves_no_phrase(own, tmp_path, command):
     """An invisible character, for example, that was only removed from the text."""
-    write_lines(own / "text/train.de-en.de", ["ein Haus"])
-    write_lines(own / "words/train.de-en.de", ["ein \u200b Haus"])
-    write_lines(own / "text/train.de-en.en", ["a house"])
-    write_lines(own / "words/train.de-en.en", ["a house \u200b"])
-    write_lines(own / "alignments/train.de-en.align", ["0-0 1-1 2-1 2-2"])
+    words = ("ein \u200b Haus", "a house \u200b")
+    write_pair(own, ("ein Haus", "a house"), "0-0 1-1 2-1 2-2", words)
     given = ("--tasks", "hint", "--directions", "de-en")
     assert command(*options(own, tmp_path / "out", *given)).status == 0
     (line,) = files(tmp_path / "out")["train.hint.de-en.jsonl"]
@@ -211,11 +221,7 @@ def test_a_word_that_the_raw_line_does_not_spell_moves_no_phrase(own, tmp_path, 
 
 
 def test_the_longest_phrase(own, tmp_path, command):
-    write_lines(own / "text/train.de-en.de", ["eins zwei drei vier"])
-    write_lines(own / "words/train.de-en.de", ["eins zwei drei vier"])
-    write_lines(own / "text/train.de-en.en", ["one two three four"])
-    write_lines(own / "words/train.de-en.en", ["one two three four"])
-    write_lines(own / "alignments/train.de-en.align", ["0:2-0 2-1 3-2:4"])
+    write_pair(own, ("eins zwei drei vier", "one two three four"), "0:2-0 2-1 3-2:4")
     for longest, expected in ((1, ["(two, drei)"]), (2, ["(one, eins zwei)", "(two, drei)"])):
         given = ("--tasks", "hint", "--directions", "de-en", "--longest-phrase", longest)
         assert command(*options(own, tmp_path / f"{longest}", *given)).status == 0
@@ -337,10 +343,13 @@ def test_a_task_without_instructions_is_no_objective(own, tmp_path, command):
 def test_objectives_may_lie_in_different_folders(own, tmp_path, command):
     for task in ("mt", "align"):
         assert command(*options(own, tmp_path / task, "--tasks", task)).status == 0
-    found = Instructions.load([tmp_path / "mt", tmp_path / "align"])
+    instructions = Instructions.load([tmp_path / "mt", tmp_path / "align"])
     together = InstructionFolder.load(tmp_path / "mt")
-    assert (found.languages, found.directions(["mt"])) == (together.languages, together.directions)
-    assert [path.parent.name for path in found.paths("train", ["align", "mt"])] == ["align", "mt"]
+    assert (instructions.languages, instructions.directions(["mt"])) == (
+        together.languages,
+        together.directions,
+    )
+    assert [path.parent.name for path in instructions.paths("train", ["align", "mt"])] == ["align", "mt"]
     with pytest.raises(InputError, match="train instructions of mt: two folders have them"):
         Instructions.load([tmp_path / "mt", tmp_path / "mt"]).paths("train", ["mt"])
 

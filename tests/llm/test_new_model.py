@@ -37,7 +37,10 @@ def test_a_model_of_the_sizes_asked_for(made):
     assert (config.hidden_size, config.n_layer, config.n_head) == (16, 3, 2)
     assert 260 < config.vocab_size <= 300  # the text has no more pairs
     layer = 12 * 16 * 16 + 13 * 16  # attention 4 C^2 + 4 C, feed-forward 8 C^2 + 5 C, two norms 4 C
-    assert sum(one.numel() for one in model.parameters()) == config.vocab_size * 16 + 3 * layer + 2 * 2 * 16
+    assert (
+        sum(parameter.numel() for parameter in model.parameters())
+        == config.vocab_size * 16 + 3 * layer + 2 * 2 * 16
+    )
 
 
 @pytest.mark.parametrize("line", ["the house", "Ünïcode ☃ 家 \U0001f40d", " two  spaces ", "дом"])
@@ -60,8 +63,8 @@ def test_its_tokenizer_gives_what_the_model_generates_from(made):
 
 
 def test_words_of_the_languages_asked_for_are_short(made):
-    known, unknown = made("all"), made("two", "--languages", "de,en")
-    lengths = [len(load_tokenizer(folder)("дом дом")["input_ids"]) for folder in (known, unknown)]
+    both, unknown = made("all"), made("two", "--languages", "de,en")
+    lengths = [len(load_tokenizer(folder)("дом дом")["input_ids"]) for folder in (both, unknown)]
     assert lengths[0] == 2 or lengths[0] < lengths[1]
     assert lengths[1] == 13  # bytes
 

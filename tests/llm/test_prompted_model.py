@@ -135,7 +135,7 @@ def test_an_adapter_is_of_the_weights_that_were_tuned(bloom, tuned, tuned_whole,
     other = write_bloom(tmp_path / "other", ["a"], 300, width=8, layers=1)
     weights = load_file(bloom / "model.safetensors")
     save_file(
-        {name: one + 1 for name, one in weights.items()}, copied / "model.safetensors", {"format": "pt"}
+        {name: weight + 1 for name, weight in weights.items()}, copied / "model.safetensors", {"format": "pt"}
     )
     for model in (copied, other):
         with pytest.raises(InputError) as found:
@@ -161,10 +161,10 @@ def test_it_is_loaded_as_it_was_tuned(bloom, tuned, tuned_whole):
             AutoModelForCausalLM.from_pretrained(tuned_whole / "stage-1").eval()(tokens).logits,
             PeftModel.from_pretrained(plain, tuned / "stage-1").eval()(tokens).logits,
         ]
-        for words, one in zip(((), ("--tuned", tuned_whole), ("--tuned", tuned)), expected, strict=True):
+        for words, scores in zip(((), ("--tuned", tuned_whole), ("--tuned", tuned)), expected, strict=True):
             model, _ = prompted(bloom, *words).load()
             assert not model.training
-            torch.testing.assert_close(model(tokens).logits, one)
+            torch.testing.assert_close(model(tokens).logits, scores)
     assert not torch.allclose(expected[0], expected[1]) and not torch.allclose(expected[0], expected[2])
 
 
@@ -178,9 +178,9 @@ def test_half_precision_rounds_once_behind_the_sum(bloom, tuned, precision):
     kind = getattr(torch, precision)
     before = load_file(bloom / "model.safetensors")[f"{name}.weight"].to(kind)
     model, _ = prompted(bloom, "--tuned", tuned, "--precision", precision).load()
-    found = model.get_submodule(name).weight
-    assert found.equal((before.float() + product).to(kind))
-    assert not found.equal(before + product.to(kind))
+    weight = model.get_submodule(name).weight
+    assert weight.equal((before.float() + product).to(kind))
+    assert not weight.equal(before + product.to(kind))
 
 
 def test_what_output_depends_on(bloom, tuned, tuned_whole):

@@ -65,7 +65,7 @@ def asked(monkeypatch) -> list[str]:
 
 
 def pairs(split: str) -> list[tuple[str, str]]:
-    return [(text_of(one, "de"), text_of(one, "en")) for one in sentences(split, "de-en")]
+    return [(text_of(sentence, "de"), text_of(sentence, "en")) for sentence in sentences(split, "de-en")]
 
 
 def test_a_prompt_of_a_file(translate, bloom, tmp_path, asked):

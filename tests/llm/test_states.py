@@ -52,7 +52,9 @@ def test_a_sentence_is_the_mean_of_its_tokens_in_every_layer(states, deeper, bat
     store = states(deeper, "--batch-sentences", batch, "--max-input", most)
     model, tokenizer = load_model(deeper, "float32").eval(), load_tokenizer(deeper)
     for direction in (("de", "en"), ("en", "de"), ("fr", "en")):
-        lines = [text_of(one, direction[0]) for one in sentences("valid", "-".join(sorted(direction)))]
+        lines = [
+            text_of(sentence, direction[0]) for sentence in sentences("valid", "-".join(sorted(direction)))
+        ]
         expected = plain_means(model, tokenizer, lines, most)
         part = store.encoder("valid", direction)
         assert len(part) == len(lines)
@@ -71,7 +73,7 @@ def test_sentences_of_which_only_the_beginning_is_read_are_said(command, deeper,
         " give a larger one"
     ]
     entries = StateStore.open(tmp_path / "states").record["splits"]["valid"]
-    assert {name: one["cut_lines"] for name, one in entries.items()} == {"de-en": 1, "en-de": 0}
+    assert {name: entry["cut_lines"] for name, entry in entries.items()} == {"de-en": 1, "en-de": 0}
     assert "max-input" not in command("states", *given, "--max-input", 999).err
 
 
@@ -100,7 +102,9 @@ def test_states_of_answers_are_those_of_the_last_token_of_the_prompt_and_of_the_
     assert store.encoder_layers == [] and store.decoder_layers == ["L0", "L1", "decoder-norm"]
     model, tokenizer = load_model(deeper, "float32").eval(), load_tokenizer(deeper)
     for split, direction in (("valid", ("de", "en")), ("test", ("fr", "en"))):
-        lines = [text_of(one, direction[0]) for one in sentences(split, "-".join(sorted(direction)))]
+        lines = [
+            text_of(sentence, direction[0]) for sentence in sentences(split, "-".join(sorted(direction)))
+        ]
         part, names = store.decoder(split, direction), {"de": "German", "fr": "French", "en": "English"}
         assert len(part) == len(lines)
         for number, line in enumerate(lines):
@@ -173,14 +177,17 @@ def test_the_change_of_cosines_between_two_models(states, bloom, tuned, tmp_path
     tokenizer = load_tokenizer(bloom)
     plain = load_model(bloom, "float32").eval()
     adapted = PeftModel.from_pretrained(load_model(bloom, "float32"), tuned / "stage-1").eval()
-    lines = {one: [text_of(each, one) for each in sentences("valid", "de-en")] for one in ("de", "en")}
+    lines = {
+        language: [text_of(each, language) for each in sentences("valid", "de-en")]
+        for language in ("de", "en")
+    }
     before, after = (
-        cosines(*(plain_means(model, tokenizer, lines[one]) for one in ("de", "en")))
+        cosines(*(plain_means(model, tokenizer, lines[language]) for language in ("de", "en")))
         for model in (plain, adapted)
     )
-    found = list(of_systems.loc["tiny-bloom MT"] - of_systems.loc["tiny-bloom w/o fine-tuning"])
-    assert found == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=1e-5)
-    assert found[0] == pytest.approx(0, abs=1e-6) and abs(found[1]) > 1e-4
+    changes = list(of_systems.loc["tiny-bloom MT"] - of_systems.loc["tiny-bloom w/o fine-tuning"])
+    assert changes == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=1e-5)
+    assert changes[0] == pytest.approx(0, abs=1e-6) and abs(changes[1]) > 1e-4
 
 
 def test_a_probe_of_decoders_is_refused_in_one_line(states, deeper, tmp_path, capsys):
@@ -207,7 +214,7 @@ def test_lines_that_are_empty_on_a_side_are_skipped_on_both(command, states, blo
         parts = [one.encoder("valid", direction).mean_pooled("encoder-norm") for one in (store, expected)]
         np.testing.assert_allclose(*parts, rtol=1e-5, atol=1e-7)
     entries = store.record["splits"]["valid"]
-    assert {name: one["skipped_lines"] for name, one in entries.items()} == {
+    assert {name: entry["skipped_lines"] for name, entry in entries.items()} == {
         "de-en": 2, "en-de": 2, "en-fr": 0, "fr-en": 0,
     }  # fmt: skip
     words = ("probe", "cosine", tmp_path / "before", tmp_path / "after", "--split", "valid")

@@ -22,7 +22,7 @@ def options(bloom, texts):
 
     def words(output: Path, *others) -> list[str]:
         given = ("--model", bloom, "--data", texts, "--max-output", 4, "--cpu", "--output", output)
-        return [str(one) for one in ("translate", *given, *others)]
+        return [str(word) for word in ("translate", *given, *others)]
 
     return words
 
@@ -30,14 +30,14 @@ def options(bloom, texts):
 @pytest.fixture
 def asked(monkeypatch) -> dict[str, list[str]]:
     """Task -> prompts, of a model that answers with the last but one line, in brackets."""
-    found = {}
+    by_task = {}
 
     def to(self, prompts, journal, task):
-        found[task] = list(prompts)
+        by_task[task] = list(prompts)
         return [f"<{prompt.splitlines()[-2].rpartition(': ')[2]}>" for prompt in prompts]
 
     monkeypatch.setattr(Answers, "to", to)
-    return found
+    return by_task
 
 
 def lines_of(path: Path) -> list[str]:
@@ -73,7 +73,7 @@ def test_hypotheses_line_up_with_their_sources(options, command, asked, three, t
     for direction in ("de-en", "fr-de"):
         source = direction[:2]
         pair = "-".join(sorted(direction.split("-")))
-        expected = [f"<{text_of(one, source)}>" for one in sentences("test", pair)]
+        expected = [f"<{text_of(sentence, source)}>" for sentence in sentences("test", pair)]
         assert lines_of(tmp_path / f"out/{direction}.txt") == [expected[0], "", *expected[2:]]
     entries = record_of(tmp_path / "out")["directions"]
     assert list(entries) == ["de-en", "de-fr", "en-de", "en-fr", "fr-de", "fr-en"]
@@ -106,7 +106,7 @@ def test_zero_shot_directions_through_a_language(options, command, asked, three,
     given = ("--data", three, "--tuned", tuned, "--pivot", "en")
     assert command(*options(tmp_path / "out", *given)).status == 0
     assert kinds(tmp_path / "out") == {"de-fr": "zero-shot", "fr-de": "zero-shot"}
-    german = [text_of(one, "de") for one in sentences("test", "de-fr")]
+    german = [text_of(sentence, "de") for sentence in sentences("test", "de-fr")]
     assert asked["to en"][0] == f"Translate from German to English.\nGerman: {german[0]}\nEnglish:"
     assert asked["from en"][0] == f"Translate from English to French.\nEnglish: <{german[0]}>\nFrench:"
     assert len(asked["to en"]) == len(asked["from en"]) == 2 * (LINES["test"] - 1)
@@ -124,7 +124,7 @@ def test_prompts_that_lose_their_ends_are_counted_and_said(options, command, thr
     given = ("--data", three, "--directions", "de-fr,fr-de", "--max-output", 2)
     done = command(*options(tmp_path / "out", *given))
     entries = record_of(tmp_path / "out")["directions"]
-    assert {name: one["cut_prompts"] for name, one in entries.items()} == {"de-fr": 1, "fr-de": 0}
+    assert {name: entry["cut_prompts"] for name, entry in entries.items()} == {"de-fr": 1, "fr-de": 0}
     assert [line for line in done.err.splitlines() if "max-input" in line] == [
         "warning: 1 of 6 prompts are longer than --max-input 384 and lost their ends; give a larger one"
     ]
@@ -155,8 +155,8 @@ def test_supervised_directions_without_a_set_are_said(options, command, asked, t
         " de-en, de-fr, en-de, en-fr, fr-de, fr-en\n"
     ) in done.err
     assert [name for name, kind in kinds(tmp_path / "out").items() if kind == "supervised"] == ["de-en"]
-    known = command(*options(tmp_path / "known", "--data", three, "--supervised", "de-en"))
-    assert "--supervised" not in known.err
+    complete = command(*options(tmp_path / "known", "--data", three, "--supervised", "de-en"))
+    assert "--supervised" not in complete.err
 
 
 def test_languages_are_called_as_they_were_in_tuning(
@@ -220,7 +220,7 @@ def test_scores_of_a_model_that_was_tuned_anew_are_named(options, command, tmp_p
     capsys.readouterr()
     assert score(*report) == 0
     assert capsys.readouterr().err == ""
-    save_file({name: one + 1 for name, one in load_file(path).items()}, path, {"format": "pt"})
+    save_file({name: weight + 1 for name, weight in load_file(path).items()}, path, {"format": "pt"})
     os.utime(path, ns=(later, later))
     assert score(*report) == 0
     assert capsys.readouterr().err == (
@@ -247,8 +247,8 @@ def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):
     assert command(*words).status == 0
     assert sum(batches) == 16 + batches[2]  # the one that was lost
     for direction in DIRECTIONS:
-        found = [(tmp_path / place / f"{direction}.txt").read_bytes() for place in ("whole", "out")]
-        assert found[0] == found[1]
+        directions = [(tmp_path / place / f"{direction}.txt").read_bytes() for place in ("whole", "out")]
+        assert directions[0] == directions[1]
     assert not (tmp_path / "out/.journal.jsonl").exists()
     assert "complete, skipped" in command(*words).err
     assert command(*words, "--max-output", 3).status == 0

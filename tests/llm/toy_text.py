@@ -16,10 +16,10 @@ EMPTY = 5  # this line of every training text
 def sentences(split: str, pair: str) -> list[list[int]]:
     """Numbers of words, a list per line."""
     draw = random.Random(f"{split} {pair}")
-    found = [draw.sample(range(10), draw.randint(2, 4)) for _ in range(LINES[split])]
+    drawn = [draw.sample(range(10), draw.randint(2, 4)) for _ in range(LINES[split])]
     if split == "train":
-        found[EMPTY - 1] = []
-    return found
+        drawn[EMPTY - 1] = []
+    return drawn
 
 
 def text_of(sentence: list[int], language: str) -> str:
@@ -33,15 +33,15 @@ def write_texts(folder: Path, pairs=PAIRS, splits=tuple(LINES)) -> Path:
         (folder / name).mkdir(parents=True)
     for split in splits:
         for pair in pairs:
-            found = sentences(split, pair)
+            numbers = sentences(split, pair)
             for language in pair.split("-"):
-                lines = [text_of(sentence, language) for sentence in found]
+                lines = [text_of(sentence, language) for sentence in numbers]
                 write_lines(folder / f"text/{split}.{pair}.{language}", lines)
                 words = [line.replace(".", " .") for line in lines]
                 write_lines(folder / f"words/{split}.{pair}.{language}", words)
             links = [
-                " ".join(f"{number}-{number}" for number in range(len(one) + 1)) if one else ""
-                for one in found
+                " ".join(f"{number}-{number}" for number in range(len(drawn) + 1)) if drawn else ""
+                for drawn in numbers
             ]
             write_lines(folder / f"alignments/{split}.{pair}.align", links)
     return folder

@@ -67,7 +67,7 @@ def test_the_bitext_of_table_1():
 def test_alignment_has_the_hyperparameters_of_3_3_and_the_rows_of_table_5():
     found = parse_trainings(commands("--systems", "all", stages="train"))
     assert list(found) == [
-        f"{name}-{size}" for size in SIZES for name in ("ppa", "unit", "no-moco", "no-tlm", "mlm")
+        f"{name}-{size}" for size in SIZES for name in ("ppa", "printed", "no-moco", "no-tlm", "mlm")
     ]  # no training without code-switching
     for name, args in found.items():
         system, _, size = name.rpartition("-")
@@ -82,7 +82,7 @@ def test_alignment_has_the_hyperparameters_of_3_3_and_the_rows_of_table_5():
         assert ("momentum_contrast" in losses) == (system != "no-moco")
         assert ("translation_language_modelling" in losses) == (system != "no-tlm")
         assert args.translation_language_modelling_apart == (system == "mlm")
-        assert args.momentum_contrast_unit_vectors == (system == "unit")
+        assert args.momentum_contrast_any_length == (system == "printed")
         if system != "no-moco":
             assert args.momentum_contrast_queue == 32000
             assert (args.momentum_contrast_temperature, args.momentum_contrast_momentum) == (0.05, 0.999)

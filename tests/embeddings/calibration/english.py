@@ -17,10 +17,10 @@ WORDS = {
 
 def sentences(count: int, seed: int = 1) -> list[str]:
     """Different ones of three words."""
-    random, words, found = np.random.default_rng(seed), list(WORDS), {}
-    while len(found) < count:
-        found[" ".join(random.choice(words, 3, replace=False))] = None
-    return list(found)
+    random, words, drawn = np.random.default_rng(seed), list(WORDS), {}
+    while len(drawn) < count:
+        drawn[" ".join(random.choice(words, 3, replace=False))] = None
+    return list(drawn)
 
 
 def translated(sentence: str) -> str:
@@ -40,8 +40,8 @@ def write_english(folder: Path, premises: int = 24) -> Path:
         rows.append((premise, other, "neutral"))
     names = ("sentence1", "sentence2", "gold_label")
     write(folder / "snli.jsonl", [json.dumps(dict(zip(names, row, strict=True))) for row in rows])
-    rated = [(one, " ".join(one.split()[::-1]), 5.0) for one in lines[:8]]
-    rated += [(one, other, 0.5) for one, other in zip(lines[:8], lines[8:16], strict=True)]
+    rated = [(line, " ".join(line.split()[::-1]), 5.0) for line in lines[:8]]
+    rated += [(line, other, 0.5) for line, other in zip(lines[:8], lines[8:16], strict=True)]
     write(folder / "stsb.csv", [",".join(map(str, row)) for row in rated])
     held_out = sentences(12, seed=2)
     write(folder / "valid.en", held_out)

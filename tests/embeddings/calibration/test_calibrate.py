@@ -48,7 +48,7 @@ def trained(english, tmp_path_factory):
     output = tmp_path_factory.mktemp("trained") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "retrieval", retrieval_and_vectors)
-        assert run("embeddings", "", COMMANDS, [str(one) for one in options(english, output)]) == 0
+        assert run("embeddings", "", COMMANDS, [str(word) for word in options(english, output)]) == 0
     return output
 
 
@@ -127,21 +127,21 @@ def test_the_best_checkpoint_is_kept(english, command, tmp_path, monkeypatch):
     assert done.status == 0, done.err
     assert done.out == f"{tmp_path}/out/encoder\n"
     assert record_of(tmp_path / "out")["best"] == record_of(tmp_path / "out")["checkpoints"][2]
-    found = vectors_of(tmp_path / "out/encoder")
-    assert np.allclose(found, seen[3], atol=1e-6)
+    vectors = vectors_of(tmp_path / "out/encoder")
+    assert np.allclose(vectors, seen[3], atol=1e-6)
     for number in (0, 1, 2, 4, 5, 10):
-        assert not np.allclose(found, seen[number], atol=1e-4)
+        assert not np.allclose(vectors, seen[number], atol=1e-4)
 
 
 def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, monkeypatch):
     """Of every update; a state has the last one alone, however many there are."""
-    found, before = [], training.Progress.on_log
+    rates, before = [], training.Progress.on_log
 
     def stop(self, folder):
         raise KeyboardInterrupt
 
     def noted(self, settings, state, control, logs=None, **others):
-        found.extend(logs[name] for name in logs if name == "learning_rate")
+        rates.extend(logs[name] for name in logs if name == "learning_rate")
         before(self, settings, state, control, logs, **others)
 
     monkeypatch.setattr(training.Progress, "on_log", noted)
@@ -150,7 +150,7 @@ def test_the_learning_rate_is_that_of_both_stages(english, command, tmp_path, mo
         command(*options(english, tmp_path / "out", "--warmup", 0.5))
     state = json.loads((tmp_path / "out/training/checkpoint-10/trainer_state.json").read_text())
     assert [each["step"] for each in state["log_history"]] == [10]
-    assert found == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
+    assert rates == pytest.approx([5e-3 * training.rate(update, (4, 6), 0.5) for update in range(10)])
 
 
 def killed_in(name):
@@ -189,30 +189,28 @@ def test_goes_on_where_it_was_killed(trained, english, command, tmp_path, monkey
     assert not (output / "training").exists()
 
 
-def test_what_is_done_is_skipped_and_another_training_is_refused(trained, english, command):
+def test_what_is_done_is_skipped_and_another_training_is_refused(trained, english, command, refusal):
     done = command(*options(english, trained))
     assert done.status == 0
     assert "complete, skipped" in done.err and done.out == f"{trained}/encoder\n"
-    refused = command(*options(english, trained, "--seed", 2))
-    assert refused.status == 2
-    assert "another seed; give another --output, or --force to begin anew" in refused.err
+    refused = refusal(*options(english, trained, "--seed", 2))
+    assert "another seed; give another --output, or --force to begin anew" in refused
     assert (trained / "encoder/model.safetensors").is_file()
 
 
-def test_other_sentences_are_another_training(trained, english, command, tmp_path):
+def test_other_sentences_are_another_training(trained, english, refusal, tmp_path):
     output, other = shutil.copytree(trained, tmp_path / "out"), shutil.copytree(english, tmp_path / "data")
     words = options(english, output)
     place = words.index(english / "stsb.csv")
-    refused = command(*words[:place], write(other / "stsb.csv", ["a,b,1", "c,d,2"]), *words[place + 1 :])
-    assert refused.status == 2 and "was trained with another sts" in refused.err
+    refused = refusal(*words[:place], write(other / "stsb.csv", ["a,b,1", "c,d,2"]), *words[place + 1 :])
+    assert "was trained with another sts" in refused
 
 
-def test_an_encoder_is_never_removed_unasked(trained, english, command, tmp_path):
+def test_an_encoder_is_never_removed_unasked(trained, english, refusal, tmp_path):
     output = shutil.copytree(trained, tmp_path / "out")
     (output / ".calibration.done").unlink()
-    refused = command(*options(english, output))
-    assert refused.status == 2
-    assert "has encoder, but neither the record of a complete training nor a state to go on" in refused.err
+    refused = refusal(*options(english, output))
+    assert "has encoder, but neither the record of a complete training nor a state to go on" in refused
     assert same(weights(trained), weights(output))
 
 
@@ -244,7 +242,7 @@ def test_refusals(english, command, tmp_path, others, line):
     others = [each.format(data=english) for each in others]
     refused = command(*options(english, tmp_path / "out", *others))
     assert refused.status == 2
-    errors = [one for one in refused.err.splitlines() if "error: " in one]
+    errors = [line for line in refused.err.splitlines() if "error: " in line]
     assert len(errors) == 1 and line in errors[0]
     assert not (tmp_path / "out").exists()
 
@@ -288,31 +286,29 @@ def test_a_prefix_is_learned_with_and_kept(english, command, tmp_path, kind):
 
 
 @pytest.mark.parametrize("option", ["pooling", "layer"])
-def test_options_that_a_folder_of_sentence_transformers_answers_itself(english, command, tmp_path, option):
+def test_options_that_a_folder_of_sentence_transformers_answers_itself(english, refusal, tmp_path, option):
     model = write_sentence_transformers(tmp_path / "model")
     value = {"pooling": "cls", "layer": "1"}[option]
-    refused = command(*options(english, tmp_path / "out", "--model", model, f"--{option}", value))
-    assert refused.status == 2
-    assert f"--{option}: {model} is a folder of sentence-transformers, which says itself" in refused.err
+    refused = refusal(*options(english, tmp_path / "out", "--model", model, f"--{option}", value))
+    assert f"--{option}: {model} is a folder of sentence-transformers, which says itself" in refused
 
 
-def test_a_loss_that_is_no_number(english, command, tmp_path, monkeypatch):
+def test_a_loss_that_is_no_number(english, refusal, tmp_path, monkeypatch):
     forward = training.Losses.forward
     monkeypatch.setattr(
         training.Losses,
         "forward",
         lambda *args, **kwargs: {"loss": forward(*args, **kwargs)["loss"] * float("nan")},
     )
-    refused = command(*options(english, tmp_path / "out"))
-    assert refused.status == 2
-    assert "error: --learning-rate 0.005: the loss is nan at update 1; expected a number" in refused.err
+    refused = refusal(*options(english, tmp_path / "out"))
+    assert "error: --learning-rate 0.005: the loss is nan at update 1; expected a number" in refused
 
 
-def test_it_is_one_process(english, command, tmp_path, monkeypatch):
+def test_it_is_one_process(english, refusal, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    refused = command(*options(english, tmp_path / "out"))
-    assert refused.status == 2 and not (tmp_path / "out").exists()
-    assert "WORLD_SIZE 2: calibration runs in one process, on one device; start it" in refused.err
+    refused = refusal(*options(english, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    assert "WORLD_SIZE 2: calibration runs in one process, on one device; start it" in refused
 
 
 def test_sets_of_other_lines_and_a_pivot(english):

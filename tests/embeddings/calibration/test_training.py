@@ -44,22 +44,22 @@ def cosine(one: list[float], other: list[float]) -> float:
 def test_multiple_negatives_ranking_is_its_equation(encoder):
     lines = sentences(11)
     examples = [Inference(lines[n], lines[n + 4], lines[n + 8] if n < 3 else None) for n in range(4)]
-    found = Losses(encoder.model)(**Collation(encoder, 32)([(NLI, examples)]))["loss"].item()
+    loss = Losses(encoder.model)(**Collation(encoder, 32)([(NLI, examples)]))["loss"].item()
     candidates = vectors_of(encoder, lines[4:])
     losses = []
     for number, anchor in enumerate(vectors_of(encoder, lines[:4])):
-        scores = [math.exp(20 * cosine(anchor, one)) for one in candidates]
+        scores = [math.exp(20 * cosine(anchor, candidate)) for candidate in candidates]
         losses.append(-math.log(scores[number] / sum(scores)))
-    assert found == pytest.approx(sum(losses) / 4, abs=1e-4)
+    assert loss == pytest.approx(sum(losses) / 4, abs=1e-4)
 
 
 def test_cosine_similarity_is_its_equation(encoder):
     lines, similarities = sentences(6), [0.0, 0.3, 1.0]
     examples = [Rated(lines[n], lines[n + 3], similarities[n]) for n in range(3)]
-    found = Losses(encoder.model)(**Collation(encoder, 32)([(STS, examples)]))["loss"].item()
+    loss = Losses(encoder.model)(**Collation(encoder, 32)([(STS, examples)]))["loss"].item()
     pairs = zip(vectors_of(encoder, lines[:3]), vectors_of(encoder, lines[3:]), similarities, strict=True)
-    squares = [(cosine(one, other) - similarity) ** 2 for one, other, similarity in pairs]
-    assert found == pytest.approx(sum(squares) / 3, abs=1e-5)
+    squares = [(cosine(pair, other) - similarity) ** 2 for pair, other, similarity in pairs]
+    assert loss == pytest.approx(sum(squares) / 3, abs=1e-5)
 
 
 def test_the_weights_of_the_encoder_are_there_once(encoder):
@@ -99,9 +99,9 @@ def test_before_training_it_is_the_encoder_that_others_see(bert, pooling, layer)
 
 def test_a_folder_of_sentence_transformers_is_as_it_says(tmp_path):
     folder = write_sentence_transformers(tmp_path, pooling="cls", dense=8)
-    found = as_encoder(load_encoder(job(folder)), folder, cpu=True).encode(SAMPLE)
-    assert np.allclose(found, EncoderOptions(folder, cpu=True).load().encode(SAMPLE), atol=1e-6)
-    assert found.shape == (2, 8)
+    vectors = as_encoder(load_encoder(job(folder)), folder, cpu=True).encode(SAMPLE)
+    assert np.allclose(vectors, EncoderOptions(folder, cpu=True).load().encode(SAMPLE), atol=1e-6)
+    assert vectors.shape == (2, 8)
 
 
 def test_a_layer_below_a_last_norm_is_refused(tmp_path):

@@ -51,9 +51,9 @@ def states_alone(checkpoint, data, tags: list[str], line: str) -> list:
 def test_means_over_all_tokens_or_the_words(checkpoint, data):
     for pooling, used in ((None, slice(None)), ("mean", slice(None)), ("words", slice(1, -1))):
         encoder = load(checkpoint, data, pooling=pooling)
-        found = encoder.encode(LINES, "de")
-        assert found.dtype == np.float32 and found.shape == (len(LINES), encoder.width) == (7, 32)
-        for line, vector in zip(LINES, found, strict=True):
+        vectors = encoder.encode(LINES, "de")
+        assert vectors.dtype == np.float32 and vectors.shape == (len(LINES), encoder.width) == (7, 32)
+        for line, vector in zip(LINES, vectors, strict=True):
             states = states_alone(checkpoint, data, ["de"], line)[used] if line.split() else [torch.zeros(32)]
             np.testing.assert_allclose(vector, sum(states) / len(states), atol=1e-5)
 
@@ -70,16 +70,16 @@ def test_the_vectors_are_those_of_probe_retrieval(checkpoint, data, tmp_path):
     lines = [f"w{i} w{i + 1}" for i in range(len(part))]
     for pooling, only_words in (("mean", False), ("words", True)):
         expected = part.mean_pooled(StateStore.open(tmp_path).record["encoder_output"], only_words)
-        found = load(checkpoint, data, pooling=pooling).encode(lines, "de")
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+        vectors = load(checkpoint, data, pooling=pooling).encode(lines, "de")
+        np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("arch", ["mnmt_transformer", "interlingua_transformer"])
 def test_padding_and_order_change_no_vector(data, arch):
     path = save(data / f"{arch}.pt", checkpoint_state(data, arch))
     together = load(path, data).encode(LINES, "en")
-    one = load(path, data, batch_tokens=1)
-    np.testing.assert_allclose(one.encode(LINES[::-1], "en")[::-1], together, atol=1e-5)
+    single = load(path, data, batch_tokens=1)
+    np.testing.assert_allclose(single.encode(LINES[::-1], "en")[::-1], together, atol=1e-5)
     assert abs(together[0] - together[1]).max() > 1e-3
 
 
@@ -89,16 +89,16 @@ def test_a_sentence_encoder_pools_by_itself_and_needs_no_language(data):
     state["task_state"] |= {"language_tags": "none", "lang_pairs": ["de-en", "en-fr"]}
     path = save(data / "sentence.pt", state)
     encoder = load(path, data)
-    found = encoder.encode(LINES)
-    np.testing.assert_allclose(load(path, data, precision="int8").encode(LINES), found, atol=0.1)
+    vectors = encoder.encode(LINES)
+    np.testing.assert_allclose(load(path, data, precision="int8").encode(LINES), vectors, atol=0.1)
     assert encoder.width == 12 and encoder.record()["pooling"] == "own"
     loaded = load_for_inference(path, data, translates=False)
     index = loaded.task.dictionary.index
     with torch.no_grad():
         tokens = torch.tensor([[index("w1"), index("w2"), index("w3"), loaded.task.dictionary.eos()]])
         expected = loaded.model.encoder(tokens, torch.tensor([4]))["sentence_vectors"][0]
-    np.testing.assert_allclose(found[0], expected, atol=1e-5)
-    assert not found[2].any() and (found[0] == found[4]).all()
+    np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
+    assert not vectors[2].any() and (vectors[0] == vectors[4]).all()
     with pytest.raises(InputError, match="has a pooling of its own"):
         load(path, data, pooling="mean")
 
@@ -110,9 +110,9 @@ def test_stock_fairseq(data):
         InputError, match="is told the target language; give --target-lang, one of de, en, fr"
     ):
         load(path, data).encode(LINES, "de")
-    found = load(path, data, target_lang="fr").encode(LINES, "de")
+    vectors = load(path, data, target_lang="fr").encode(LINES, "de")
     states = states_alone(path, data, ["fr"], LINES[0])
-    np.testing.assert_allclose(found[0], sum(states) / len(states), atol=1e-5)
+    np.testing.assert_allclose(vectors[0], sum(states) / len(states), atol=1e-5)
 
 
 ARCHITECTURES = {
@@ -127,17 +127,17 @@ ARCHITECTURES = {
 def test_other_arithmetic_gives_nearly_the_same(data, precision, architecture):
     path = save(data / f"{architecture}.pt", checkpoint_state(data, **ARCHITECTURES[architecture]))
     exact = load(path, data).encode(LINES[:2], "de")
-    found = load(path, data, precision=precision).encode(LINES[:2], "de")
-    cosines = (exact * found).sum(axis=1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(found, axis=1)
-    assert cosines.min() > 0.99 and abs(exact - found).max() > 0
+    vectors = load(path, data, precision=precision).encode(LINES[:2], "de")
+    cosines = (exact * vectors).sum(axis=1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(vectors, axis=1)
+    assert cosines.min() > 0.99 and abs(exact - vectors).max() > 0
 
 
 def test_long_sentences_are_cut_and_counted(checkpoint, data):
     encoder = load(checkpoint, data)
-    found = encoder.encode(["w1 " * 61 + "w2", "w1 " * 62 + "w3 w4", "w1"], "de")
+    vectors = encoder.encode(["w1 " * 61 + "w2", "w1 " * 62 + "w3 w4", "w1"], "de")
     assert (encoder.longest, encoder.cut) == (64, 2)
     states = states_alone(checkpoint, data, ["de"], "w1 " * 62)
-    np.testing.assert_allclose(found[1], sum(states) / len(states), atol=1e-5)
+    np.testing.assert_allclose(vectors[1], sum(states) / len(states), atol=1e-5)
 
 
 @pytest.mark.parametrize("arch", ["sentence_encoder", "mnmt_transformer"])
@@ -151,8 +151,8 @@ def test_no_sentence_is_longer_than_what_the_model_has_positions_for(data, arch)
     else:
         state["cfg"]["task"]["max_source_positions"] = 200
     encoder = load(save(data / f"learned_{arch}.pt", state), data)
-    found = encoder.encode(["w1 " * 200, "w1"], "de")
-    assert (encoder.longest, encoder.cut) == (64, 1) and np.isfinite(found).all()
+    vectors = encoder.encode(["w1 " * 200, "w1"], "de")
+    assert (encoder.longest, encoder.cut) == (64, 1) and np.isfinite(vectors).all()
 
 
 def test_languages(checkpoint, data):

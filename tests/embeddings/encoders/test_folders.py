@@ -48,9 +48,11 @@ def test_vectors_are_those_of_the_library(tmp_path, pooling):
     folder = write_sentence_transformers(tmp_path, pooling)
     encoder = load(folder)
     expected = SentenceTransformer(str(folder), device="cpu").encode(LINES)
-    found = encoder.encode(LINES)
-    assert (found.dtype, found.shape) == (np.float32, (len(LINES), encoder.width)) == (np.float32, (12, 32))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    vectors = encoder.encode(LINES)
+    assert (
+        (vectors.dtype, vectors.shape) == (np.float32, (len(LINES), encoder.width)) == (np.float32, (12, 32))
+    )
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
 def test_dense_layers_and_lengths_of_1_are_part_of_the_model(whole):
@@ -113,18 +115,18 @@ def test_what_is_cut_is_counted(bert):
 @pytest.mark.parametrize("batch_tokens", [1, 30, 10_000])
 def test_padding_and_order_change_no_vector(bert, batch_tokens):
     together = load(bert, batch_tokens=batch_tokens).encode(LINES)
-    one = load(bert)
+    single = load(bert)
     for line, vector in zip(LINES, together, strict=True):
-        np.testing.assert_allclose(one.encode([line])[0], vector, atol=1e-5)
-    np.testing.assert_allclose(one.encode(LINES[::-1])[::-1], together, atol=1e-5)
+        np.testing.assert_allclose(single.encode([line])[0], vector, atol=1e-5)
+    np.testing.assert_allclose(single.encode(LINES[::-1])[::-1], together, atol=1e-5)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
 def test_other_arithmetic_gives_nearly_the_same(whole, precision):
-    exact, found = load(whole).encode(TEXT), load(whole, precision=precision).encode(TEXT)
-    assert found.dtype == np.float32
-    cosines = (exact * found).sum(axis=1) / np.linalg.norm(found, axis=1)
-    assert cosines.min() > 0.99 and abs(exact - found).max() > 0
+    exact, vectors = load(whole).encode(TEXT), load(whole, precision=precision).encode(TEXT)
+    assert vectors.dtype == np.float32
+    cosines = (exact * vectors).sum(axis=1) / np.linalg.norm(vectors, axis=1)
+    assert cosines.min() > 0.99 and abs(exact - vectors).max() > 0
 
 
 def test_a_prefix(bert):
@@ -183,14 +185,14 @@ def test_a_tokenizer_with_language_tags_is_told_the_language(tmp_path):
     encoder = load(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).get_encoder().eval()
-    found = {}
+    vectors = {}
     for language, code in (("de", "de_DE"), ("deu", "de_DE"), ("en_XX", "en_XX")):
         tokenizer.src_lang = code
         with torch.no_grad():
             states = model(**tokenizer("Das Wetter", return_tensors="pt")).last_hidden_state[0]
-        found[language] = encoder.encode(["Das Wetter"], language)[0]
-        np.testing.assert_allclose(found[language], states.mean(dim=0), atol=1e-5)
-    assert abs(found["de"] - found["en_XX"]).max() > 0.01
+        vectors[language] = encoder.encode(["Das Wetter"], language)[0]
+        np.testing.assert_allclose(vectors[language], states.mean(dim=0), atol=1e-5)
+    assert abs(vectors["de"] - vectors["en_XX"]).max() > 0.01
     with pytest.raises(LanguageNeeded, match="reads the tag of the language of the text, one of "):
         encoder.encode([])
     with pytest.raises(InputError, match="of the language of the text, which is eu; expected one of "):
@@ -332,7 +334,7 @@ def test_options_of_another_kind(bert, whole):
             "'../other'; expected a plain name",
         ),
         ('[{"type": "sentence_transformers.models.Pooling", "path": 7}]', "'[0].path' is 7"),
-        ("{}", ""),
+        ("{}", "found an object, expected a list"),
     ],
 )
 def test_a_list_of_modules_that_names_folders_elsewhere_or_is_damaged(tmp_path, modules, message):

@@ -23,8 +23,8 @@ def pairs(count: int, seed: int) -> list[tuple[str, str, str]]:
 
 
 def in_german(text: str) -> str:
-    *before, one, two, three = text.split()
-    return " ".join([*before, translated(f"{one} {two} {three}")])
+    *before, words, two, three = text.split()
+    return " ".join([*before, translated(f"{words} {two} {three}")])
 
 
 def write_inference(folder: Path, count: int = 40) -> Path:

@@ -66,7 +66,9 @@ def test_windows_cover_the_context_and_overlap(tokenizer, longest):
     begin = 0
     for window, content in zip(windows, contents, strict=True):
         assert content == whole["input_ids"][begin : begin + room]
-        assert window["_offsets"].tolist() == [list(one) for one in whole["offset_mapping"][begin:][:room]]
+        assert window["_offsets"].tolist() == [
+            list(offsets) for offsets in whole["offset_mapping"][begin:][:room]
+        ]
         assert len(window["input_ids"]) <= longest
         begin += room - overlap
     assert begin + overlap >= len(whole["input_ids"])  # the last window has the end, and the one before not
@@ -95,16 +97,16 @@ def test_the_answer_is_where_a_window_says(tokenizer, answer, longest):
         return sum(first < end and last > begin for first, last in offsets)
 
     whole = tokenizer(LONG, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    found = 0
+    whole_answers = 0
     for window in windows_of(question, Reader(tokenizer, longest)):
         if of_answer(window["_offsets"]) == of_answer(whole):
             first, last = characters(window, "start_positions"), characters(window, "end_positions")
             assert first.start <= begin < first.stop and last.start < end <= last.stop
             assert answer in answered(question, window)
-            found += 1
+            whole_answers += 1
         else:
             assert window["start_positions"] == window["end_positions"] == 0
-    assert found >= (longest > 50)
+    assert whole_answers >= (longest > 50)
 
 
 def test_an_answer_at_either_end_of_the_context(tokenizer):

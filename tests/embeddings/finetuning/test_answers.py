@@ -80,8 +80,8 @@ def test_an_answer_that_is_not_in_its_context_is_measured_all_the_same(reader, t
     assert window["start_positions"] == window["end_positions"] == 0  # nowhere
 
     def all_of_it(windows):
-        for one in windows:
-            yield said(one, one["_first"], one["_first"] + len(one["_offsets"]) - 1)
+        for window in windows:
+            yield said(window, window["_first"], window["_first"] + len(window["_offsets"]) - 1)
 
     assert Answers().measure(questions, "nl", reader, all_of_it).values == {"f1": 50, "exact_match": 0}
 

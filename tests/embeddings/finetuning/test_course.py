@@ -25,8 +25,8 @@ def test_every_example_is_read_once_in_an_epoch_and_groups_are_not_parted(counts
     found, begin = course(counts), 0
     for length in found.lengths:
         epoch = batches(found)[begin : begin + length]
-        assert Counter(one for batch in epoch for one in batch) == Counter(
-            one for group in found.groups for one in group
+        assert Counter(example for batch in epoch for example in batch) == Counter(
+            example for group in found.groups for example in group
         )
         for batch in epoch:
             numbers = [number for number, _ in batch]
@@ -42,8 +42,8 @@ def test_every_example_is_read_once_in_an_epoch_and_groups_are_not_parted(counts
 
 
 def test_a_group_that_is_larger_than_a_batch_is_one_alone():
-    found = batches(course([3, 9, 3, 20, 2], epochs=1))
-    alone = [batch for batch in found if batch[0][0] in (1, 3)]
+    made = batches(course([3, 9, 3, 20, 2], epochs=1))
+    alone = [batch for batch in made if batch[0][0] in (1, 3)]
     assert len(alone) == 2 and all(len({number for number, _ in batch}) == 1 for batch in alone)
 
 

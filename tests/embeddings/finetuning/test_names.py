@@ -70,8 +70,8 @@ def test_spaces_documents_and_words_that_only_look_as_if_they_had_a_prefix(tmp_p
 
 def test_words_of_spaces_alone_are_words(tmp_path):
     """XTREME's own reader takes such a line for the end of a sentence."""
-    (found,) = Names().read(write(tmp_path / "test-ja.tsv", "東京\tB-LOC\n\u3000\tI-LOC\n都\tI-LOC\n"), "ja")
-    assert found == TaggedSentence(("東京", "", "都"), ("B-LOC", "I-LOC", "I-LOC"))
+    (read,) = Names().read(write(tmp_path / "test-ja.tsv", "東京\tB-LOC\n\u3000\tI-LOC\n都\tI-LOC\n"), "ja")
+    assert read == TaggedSentence(("東京", "", "都"), ("B-LOC", "I-LOC", "I-LOC"))
 
 
 @pytest.mark.parametrize(
@@ -179,11 +179,11 @@ def test_windows_without_room_are_refused(tokenizer):
 def entities(tags) -> set:
     """A plain reading of seqeval's rules, character by character: one letter per word."""
     kinds = sorted({tag[2:] for tag in tags if tag != "O"})
-    found = set()
+    spans = set()
     for kind in kinds:
         letters = "".join("O" if tag[2:] != kind else tag[0] for tag in tags)
-        found |= {(kind, match.start(), match.end()) for match in re.finditer("[BI]I*", letters)}
-    return found
+        spans |= {(kind, match.start(), match.end()) for match in re.finditer("[BI]I*", letters)}
+    return spans
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_names_of_any_tags():
 
 def saying(sentences, reader):
     """A model that says these tags, which are in the windows' own order; at other subwords, anything."""
-    said = iter([tag for one in sentences for tag in one])
+    said = iter([tag for sentence in sentences for tag in sentence])
 
     def predict(windows):
         for window in windows:
@@ -227,17 +227,17 @@ def test_f1_is_of_whole_sentences(tokenizer):
     draw = np.random.default_rng(4)
     reader = Reader(tokenizer, 12, TAGS)
     gold = [TaggedSentence(WORDS * 2, tuple(draw.choice(TAGS, 2 * len(WORDS)))) for _ in range(20)]
-    said = [[tag if draw.random() < 0.8 else draw.choice(TAGS) for tag in one.tags] for one in gold]
-    assert all(Names().count(one, reader) > 2 for one in gold)
-    right, found, expected = 0, 0, 0
-    for one, tags in zip(gold, said, strict=True):
-        right += len(entities(tags) & entities(one.tags))
-        found, expected = found + len(entities(tags)), expected + len(entities(one.tags))
-    precision, recall = right / found, right / expected
+    said = [[tag if draw.random() < 0.8 else draw.choice(TAGS) for tag in sentence.tags] for sentence in gold]
+    assert all(Names().count(sentence, reader) > 2 for sentence in gold)
+    right, predicted, expected = 0, 0, 0
+    for sentence, tags in zip(gold, said, strict=True):
+        right += len(entities(tags) & entities(sentence.tags))
+        predicted, expected = predicted + len(entities(tags)), expected + len(entities(sentence.tags))
+    precision, recall = right / predicted, right / expected
     f1 = Names().measure(gold, "de", reader, saying(said, reader)).values
     assert f1 == {"f1": pytest.approx(100 * 2 * precision * recall / (precision + recall))}
     assert 20 < f1["f1"] < 90
-    perfect = Names().measure(gold, "de", reader, saying([one.tags for one in gold], reader)).values
+    perfect = Names().measure(gold, "de", reader, saying([sentence.tags for sentence in gold], reader)).values
     assert perfect == {"f1": 100}
 
 

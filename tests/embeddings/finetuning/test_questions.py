@@ -91,8 +91,8 @@ def test_what_is_not_in_its_context_is_left_out_of_training_in_one_line(tmp_path
     read = Answers().read(path, "de")
     assert [one.id for one in read if one.span is None] == ["q4", "q6"] and len(read) == 6
     assert capsys.readouterr().err == ""
-    *_, last = found = Answers().learnable(read, str(path))
-    assert [one.id for one in found] == ["q1", "q2", "q3", "q5"]
+    *_, last = kept = Answers().learnable(read, str(path))
+    assert [one.id for one in kept] == ["q1", "q2", "q3", "q5"]
     assert last.answers == ("Bonn", "Köln") and last.span == (0, 4)
     assert capsys.readouterr().err == (
         f"warning: {path}: questions without an answer that is in their context: 2 of 6;"

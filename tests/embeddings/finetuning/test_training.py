@@ -79,14 +79,14 @@ def test_it_learns_as_a_plain_loop_does(folder, tmp_path):
         for group in optimizer.param_groups:
             group["lr"] = rate
         examples = plain.course[update]
-        windows = [window for one in examples for window in plain.job.what.windows(one, plain.reader)]
+        windows = [window for example in examples for window in plain.job.what.windows(example, plain.reader)]
         optimizer.zero_grad()
         loss_of(model, collated(plain.reader, windows)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    found = trained.model.state_dict()
+    weights = trained.model.state_dict()
     for name, value in model.state_dict().items():
-        torch.testing.assert_close(found[name], value, atol=2e-6, rtol=0)
+        torch.testing.assert_close(weights[name], value, atol=2e-6, rtol=0)
 
 
 def test_windows_are_made_beside_the_training(folder, tmp_path, monkeypatch):
@@ -110,23 +110,25 @@ def test_windows_are_made_beside_the_training(folder, tmp_path, monkeypatch):
         training, "ordered_arguments", lambda *given, **others: arguments(*given, **others | NO_WORKER)
     )
     alone.train(tmp_path / "alone")
-    found = beside.model.state_dict()
-    assert all(torch.equal(found[name], value) for name, value in alone.model.state_dict().items())
+    weights = beside.model.state_dict()
+    assert all(torch.equal(weights[name], value) for name, value in alone.model.state_dict().items())
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "gpt2-padding"])
 def test_what_the_model_says_of_a_window_does_not_depend_on_the_others(folder, tmp_path, kind):
     """GPT-2, whose head looks for padding, has none; or its configuration has another than its tokenizer."""
     model = folder / kind if kind == "bert" else write_gpt2(tmp_path / kind, own_padding=kind != "gpt2")
-    one = learner(job(folder, model=model, max_length=48))
-    one.model.eval()
-    examples = one.valid[0].examples + read_files(Pairs(), [("en", folder / "train.en.jsonl")])[0].examples
-    windows = [Pairs().windows(example, one.reader)[0] for example in examples]
+    learned = learner(job(folder, model=model, max_length=48))
+    learned.model.eval()
+    examples = (
+        learned.valid[0].examples + read_files(Pairs(), [("en", folder / "train.en.jsonl")])[0].examples
+    )
+    windows = [Pairs().windows(example, learned.reader)[0] for example in examples]
     assert len({len(window["input_ids"]) for window in windows}) > 4
-    predict = predictor(one.model, one.reader, batch_size=4, precision="float32")
+    predict = predictor(learned.model, learned.reader, batch_size=4, precision="float32")
     for window, said in zip(windows, predict(windows), strict=True):
         inputs = {name: torch.tensor([window[name]]) for name in window if name != "labels"}
-        expected = one.model(**inputs).logits[0].detach().numpy()
+        expected = learned.model(**inputs).logits[0].detach().numpy()
         assert np.allclose(said["logits"], expected, atol=1e-5)
 
 
@@ -151,16 +153,21 @@ def test_an_encoder_without_padding_is_trained_and_read_again(folder, tmp_path):
 
     from embeddings.finetuning.training import tested
 
-    one = learner(job(folder, model=write_gpt2(tmp_path / "gpt2")))
-    one.train(tmp_path / "out")
+    learned = learner(job(folder, model=write_gpt2(tmp_path / "gpt2")))
+    learned.train(tmp_path / "out")
     model, tokenizer = load_model(tmp_path / "out/model", Pairs()), load_tokenizer(tmp_path / "out/model")
-    assert one.reader.padding == model.config.pad_token_id == tokenizer.pad_token_id == tokenizer.eos_token_id
-    (valid,) = read_files(one.job.what, one.job.valid)
-    (scores,) = tested(one.job, tmp_path / "out/model", [valid]).values()
+    assert (
+        learned.reader.padding
+        == model.config.pad_token_id
+        == tokenizer.pad_token_id
+        == tokenizer.eos_token_id
+    )
+    (valid,) = read_files(learned.job.what, learned.job.valid)
+    (scores,) = tested(learned.job, tmp_path / "out/model", [valid]).values()
     classify = pipeline("text-classification", model=str(tmp_path / "out/model"), device=-1, batch_size=4)
     texts = [{"text": pair.first, "text_pair": pair.second} for pair in valid.examples]
-    said = classify(texts, padding=True, truncation=True, max_length=one.reader.longest)
-    right = [one["label"] == pair.label for one, pair in zip(said, valid.examples, strict=True)]
+    said = classify(texts, padding=True, truncation=True, max_length=learned.reader.longest)
+    right = [example["label"] == pair.label for example, pair in zip(said, valid.examples, strict=True)]
     assert scores.values["accuracy"] == pytest.approx(100 * np.mean(right))
 
 
@@ -193,9 +200,9 @@ def test_windows_are_padded_at_their_ends(folder):
 
 def test_code_switching_puts_both_forms_of_an_example_into_one_batch(folder):
     files = [("en", folder / "train.en.jsonl"), ("de", folder / "train.de.tsv")]
-    one = learner(job(folder, train=files, code_switching=[folder / "train.en.jsonl"], epochs=1))
-    assert one.examples == {"en": 36, "de": 36}
-    batches = [one.course[number] for number in range(len(one.course))]
+    learned = learner(job(folder, train=files, code_switching=[folder / "train.en.jsonl"], epochs=1))
+    assert learned.examples == {"en": 36, "de": 36}
+    batches = [learned.course[number] for number in range(len(learned.course))]
     assert sum(map(len, batches)) == 3 * 36
     english = read_files(Pairs(), files[:1])[0].examples
     firsts, seconds = {pair.first for pair in english}, {pair.second for pair in english}
@@ -217,10 +224,10 @@ def test_what_cannot_be_learned_from_is_left_out_of_training_alone(folder, tmp_p
     given = {"task": "answers", "model": folder / "bert", "warmup": 0, "max_length": 24}
     trained = {"train": [("de", paths["de"])], "code_switching": [paths["en"]]}
     trained["valid"] = [("en", paths["en"])]
-    one = learner(job(folder, **given, **trained))
-    assert one.examples == {"de": 2}
-    assert [question.id for question in one.course[0]] == ["q2", "q2"]
-    assert [question.id for question in one.valid[0].examples] == list(starts)
+    learned = learner(job(folder, **given, **trained))
+    assert learned.examples == {"de": 2}
+    assert [question.id for question in learned.course[0]] == ["q2", "q2"]
+    assert [question.id for question in learned.valid[0].examples] == list(starts)
 
 
 def test_several_files_of_originals_and_of_their_translations(folder, tmp_path):
@@ -233,11 +240,14 @@ def test_several_files_of_originals_and_of_their_translations(folder, tmp_path):
     ]
     whole = job(folder, train=[("de", folder / "train.de.tsv")], code_switching=[folder / "train.en.jsonl"])
     in_parts = job(folder, train=[("de", path) for path in parts], code_switching=originals)
-    found, expected = (
-        [[(one.first, one.second, one.label) for one in group] for group in learner(each).course.groups]
+    groups, expected = (
+        [
+            [(example.first, example.second, example.label) for example in group]
+            for group in learner(each).course.groups
+        ]
         for each in (in_parts, whole)
     )
-    assert found == expected and len(found) == 36
+    assert groups == expected and len(groups) == 36
 
 
 def test_the_head_is_drawn_with_the_seed(folder):
@@ -252,8 +262,10 @@ def test_a_folder_of_sentence_transformers(folder, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     states = SentenceTransformer(str(path), device="cpu")[0].auto_model.state_dict()
-    found = model.base_model.state_dict()
-    assert states and all(torch.equal(found[name], value) for name, value in states.items() if name in found)
+    weights = model.base_model.state_dict()
+    assert states and all(
+        torch.equal(weights[name], value) for name, value in states.items() if name in weights
+    )
     assert model.config.id2label == dict(enumerate(CLASSES)) and tokenizer.is_fast
 
 
@@ -330,12 +342,12 @@ def test_encoders_that_do_not_read_which_text_a_token_is_of(folder, tmp_path, ki
 
     from embeddings.finetuning.training import tested
 
-    one = learner(job(folder, model=write_other(kind, tmp_path)))
+    learned = learner(job(folder, model=write_other(kind, tmp_path)))
     assert "token_type_ids" in AutoTokenizer.from_pretrained(tmp_path / kind)("a", "b")
-    one.train(tmp_path / "out")
+    learned.train(tmp_path / "out")
     assert "token_type_ids" not in load_tokenizer(tmp_path / "out/model")("a", "b")
-    tests = read_files(one.job.what, one.job.valid)
-    assert tested(one.job, tmp_path / "out/model", tests).keys() == {"de"}
+    tests = read_files(learned.job.what, learned.job.valid)
+    assert tested(learned.job, tmp_path / "out/model", tests).keys() == {"de"}
 
 
 @pytest.mark.parametrize(
@@ -372,10 +384,10 @@ def test_encoders_without_positions_of_their_own(folder, tmp_path, kind):
     """Of T5 the encoder alone is below a head of every token. Any number of tokens is read."""
     path = write(tmp_path / "en.tsv", ["Köln\tB-LOC", "ist\tO", "", "Anna\tB-PER"])
     names = {"task": "names", "train": [("en", path)], "valid": [("en", path)], "warmup": 0}
-    one = learner(job(folder, model=write_other(kind, tmp_path), max_length=3000, **names))
-    assert one.reader.longest == 3000
-    one.train(tmp_path / "out")
-    assert not hasattr(one.model.base_model, "decoder") and (tmp_path / "out/model").is_dir()
+    learned = learner(job(folder, model=write_other(kind, tmp_path), max_length=3000, **names))
+    assert learned.reader.longest == 3000
+    learned.train(tmp_path / "out")
+    assert not hasattr(learned.model.base_model, "decoder") and (tmp_path / "out/model").is_dir()
 
 
 def test_an_encoder_that_lacks_weights_is_refused(folder, tmp_path):

@@ -29,7 +29,7 @@ def texts(seed: int = 1) -> list[Examples]:
 
 
 def names(batch) -> list[tuple[int, int]]:
-    return [(int(one[0]), int(one[1])) for one in batch[1]]
+    return [(int(example[0]), int(example[1])) for example in batch[1]]
 
 
 def test_every_pool_has_the_shares_of_the_languages():
@@ -40,8 +40,8 @@ def test_every_pool_has_the_shares_of_the_languages():
     for pool in range(3):
         tokens = Counter()
         for number in range(pool * POOL, (pool + 1) * POOL):
-            for one in batches[number][1]:
-                tokens[int(one[0])] += len(one)
+            for example in batches[number][1]:
+                tokens[int(example[0])] += len(example)
         assert tokens.total() == pytest.approx(60 * POOL, rel=0.05)
         assert tokens[0] / tokens.total() == pytest.approx(expected[0], abs=0.03)
 
@@ -50,7 +50,7 @@ def test_shares_are_exact_over_many_pools():
     """Also of a language that comes less than once in a pool; batches hold the tokens that were asked for."""
     languages = [Examples.of([number, *[5] * 9] for _ in range(size)) for number, size in ((0, 500), (2, 1))]
     batches = Batches(languages, temperature=1, tokens=60, number=20 * POOL, seed=1)
-    counts = Counter(int(one[0]) for number in range(20 * POOL) for one in batches[number][1])
+    counts = Counter(int(example[0]) for number in range(20 * POOL) for example in batches[number][1])
     due = 20 * POOL * 60 / 10
     assert counts.total() == pytest.approx(due, abs=2)
     assert counts[2] == pytest.approx(due / 501, abs=1)
@@ -64,8 +64,8 @@ def test_shares_are_of_tokens_however_long_the_examples():
     batches = Batches(languages, temperature=1e9, tokens=60, number=POOL, seed=1)
     tokens = Counter()
     for number in range(POOL):
-        for one in batches[number][1]:
-            tokens[int(one[0])] += len(one)
+        for example in batches[number][1]:
+            tokens[int(example[0])] += len(example)
     assert [tokens[language] for language in (0, 2)] == pytest.approx([30 * POOL] * 2, rel=0.02)
 
 
@@ -85,15 +85,15 @@ def test_an_example_comes_again_when_all_have_come():
     batches = Batches(texts(), temperature=1, tokens=60, number=10 * POOL, seed=1)
     counts = Counter(name for number in range(10 * POOL) for name in names(batches[number]))
     for language, size in ((0, 400), (2, 100)):
-        found = [count for (of, _), count in counts.items() if of == language]
-        assert len(found) == size
-        assert max(found) - min(found) <= 1
+        times = [count for (of, _), count in counts.items() if of == language]
+        assert len(times) == size
+        assert max(times) - min(times) <= 1
 
 
 def test_batches_are_even_and_of_similar_lengths():
     batches = Batches(texts(), temperature=1, tokens=60, number=POOL, seed=1)
     for number in range(POOL):
-        lengths = [len(one) for one in batches[number][1]]
+        lengths = [len(example) for example in batches[number][1]]
         assert 60 - 14 <= sum(lengths) <= 60 + 14
         assert max(lengths) - min(lengths) <= 1
 
@@ -116,9 +116,9 @@ def test_batches_without_room():
 
 def test_blocks_hold_whole_sentences():
     sentences = [[0, 5, 5, 2], [0, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
-    found = list(blocks(iter(sentences), 7))
-    assert found == [[0, 5, 5, 2, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
-    assert list(blocks(iter(sentences[:2]), 6)) == found[:1]  # which has room for no more
+    cut = list(blocks(iter(sentences), 7))
+    assert cut == [[0, 5, 5, 2, 6, 2], [0, 7, 7, 7, 2], [0, 8, 8, 8, 8, 8, 2], [0, 9, 2]]
+    assert list(blocks(iter(sentences[:2]), 6)) == cut[:1]  # which has room for no more
     assert list(blocks(iter(sentences[:2]), 5)) == sentences[:2]
 
 
@@ -130,8 +130,8 @@ def test_masks():
     read, attended = batch["input_ids"].numpy(), batch["attention_mask"].numpy()
     assert read.shape == (500, 43)
     before = np.ones_like(read)
-    for row, one in zip(before, examples, strict=True):
-        row[: len(one)] = one
+    for row, example in zip(before, examples, strict=True):
+        row[: len(example)] = example
     assert (attended == (before != 1)).all()
     positions, labels = batch["positions"].numpy(), batch["labels"].numpy()
     assert len(set(positions.tolist())) == len(positions) == round(0.2 * (499 * 40 + 1))

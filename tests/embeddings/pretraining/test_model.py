@@ -37,13 +37,13 @@ def everywhere(model, batch):
 def test_loss_scores_and_gradients_are_those_of_all_positions(batch):
     model = new_model(NETWORK, Tokenizer(), seed=1)
     expected, stock = everywhere(model, batch)
-    found = model(**batch)
-    torch.testing.assert_close(found.loss, expected.loss)
-    torch.testing.assert_close(found.logits, expected.logits.view(10, -1)[batch["positions"]])
-    found.loss.backward()
+    output = model(**batch)
+    torch.testing.assert_close(output.loss, expected.loss)
+    torch.testing.assert_close(output.logits, expected.logits.view(10, -1)[batch["positions"]])
+    output.loss.backward()
     expected.loss.backward()
-    for (name, one), other in zip(model.named_parameters(), stock.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, msg=name)
+    for (name, weight), other in zip(model.named_parameters(), stock.parameters(), strict=True):
+        torch.testing.assert_close(weight.grad, other.grad, msg=name)
 
 
 def test_batches_of_an_update_add_up(batch):

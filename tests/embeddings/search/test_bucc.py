@@ -7,9 +7,9 @@ from embeddings.search.mining import MinedPairs
 
 def test_f1_with_several_gold_pairs_of_a_sentence():
     gold = [(0, 0), (0, 1), (1, 2), (3, 3)]
-    found = f1_score([(0, 1), (1, 2), (2, 2), (1, 2)], gold)
-    assert (found.pairs, found.precision, found.recall) == (3, pytest.approx(2 / 3), 0.5)
-    assert found.f1 == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
+    score = f1_score([(0, 1), (1, 2), (2, 2), (1, 2)], gold)
+    assert (score.pairs, score.precision, score.recall) == (3, pytest.approx(2 / 3), 0.5)
+    assert score.f1 == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
 
 
 def test_nothing_found_and_nothing_right():
@@ -50,13 +50,19 @@ def test_one_threshold_for_several_pairs_of_languages_has_the_best_mean():
 
         def mean_f1(threshold, rankings=rankings):
             kept = [
-                [pair for score, pair in zip(one.scores, one.pairs, strict=True) if score >= threshold]
-                for one in rankings
+                [
+                    pair
+                    for score, pair in zip(ranking.scores, ranking.pairs, strict=True)
+                    if score >= threshold
+                ]
+                for ranking in rankings
             ]
-            return np.mean([f1_score(pairs, one.gold).f1 for pairs, one in zip(kept, rankings, strict=True)])
+            return np.mean(
+                [f1_score(pairs, ranking.gold).f1 for pairs, ranking in zip(kept, rankings, strict=True)]
+            )
 
         best = best_threshold(*rankings)
-        every = [score for one in rankings for score in one.scores]
+        every = [score for ranking in rankings for score in ranking.scores]
         assert mean_f1(best) == pytest.approx(max(map(mean_f1, every)))
         others += best_threshold(rankings[0]) != best
     assert others > 5

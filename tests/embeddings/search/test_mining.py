@@ -40,22 +40,22 @@ def test_pairs_are_those_of_loops_over_the_margin(selection):
                 rows.add(i)
                 columns.add(j)
     expected = sorted(expected, key=lambda pair: (-round(pair[0], 9), *pair[1:]))
-    found = mine(first, second, Mining(neighbours=3, selection=selection))
-    assert list(zip(found.first.tolist(), found.second.tolist(), strict=True)) == [p[1:] for p in expected]
-    np.testing.assert_allclose(found.scores, [p[0] for p in expected], rtol=1e-5)
+    mined = mine(first, second, Mining(neighbours=3, selection=selection))
+    assert list(zip(mined.first.tolist(), mined.second.tolist(), strict=True)) == [p[1:] for p in expected]
+    np.testing.assert_allclose(mined.scores, [p[0] for p in expected], rtol=1e-5)
 
 
 def test_translations_come_first():
-    found = mine(*unequal_sides(noise=0.05), Mining("distance"))
+    mined = mine(*unequal_sides(noise=0.05), Mining("distance"))
     gold = {(i, 12 - i) for i in range(9)}
-    assert set(zip(found.first[:9].tolist(), found.second[:9].tolist(), strict=True)) == gold
+    assert set(zip(mined.first[:9].tolist(), mined.second[:9].tolist(), strict=True)) == gold
 
 
 def test_equally_good_pairs_are_in_the_order_of_the_first_side():
     """And a threshold is the score of the last pair that reaches it."""
-    found = mine(np.eye(3), np.eye(3)[::-1], Mining("absolute", neighbours=1))
-    assert found.pairs() == [(0, 2), (1, 1), (2, 0)]
-    assert [found.reaching(threshold) for threshold in (None, 1.0, 1.5)] == [3, 3, 0]
+    mined = mine(np.eye(3), np.eye(3)[::-1], Mining("absolute", neighbours=1))
+    assert mined.pairs() == [(0, 2), (1, 1), (2, 0)]
+    assert [mined.reaching(threshold) for threshold in (None, 1.0, 1.5)] == [3, 3, 0]
 
 
 def test_neighbours_that_are_none_are_counted_in_both_directions():
@@ -72,5 +72,5 @@ def test_given_pairs_have_the_margin_of_loops(kind, memory):
     first, second = two_sides()
     _, scores = margin_by_loops(first, second, 4, kind)
     pairs = np.array([*range(12), 3, 3, 0]), np.array([*range(12), 3, 5, 11])
-    found = score_pairs(first, second, Mining(kind, search=Search(memory=memory)), pairs)
-    np.testing.assert_allclose(found, scores[pairs], rtol=1e-5)
+    margins = score_pairs(first, second, Mining(kind, search=Search(memory=memory)), pairs)
+    np.testing.assert_allclose(margins, scores[pairs], rtol=1e-5)

@@ -27,11 +27,11 @@ def brute_force(queries, candidates, k):
 def test_neighbours_are_those_of_a_comparison_one_by_one(rows_in_memory):
     queries, candidates = vectors(13), vectors(17, seed=1)
     memory = rows_in_memory * 4 * 8 * 6 / 2**30
-    found = nearest(queries, candidates, 3, Search(memory=memory))
+    neighbours = nearest(queries, candidates, 3, Search(memory=memory))
     cosines, rows = brute_force(queries, candidates, 3)
-    assert (found.rows == rows).all()
-    np.testing.assert_allclose(found.cosines, cosines, atol=1e-6)
-    np.testing.assert_allclose(found.means, cosines.mean(axis=1), atol=1e-6)
+    assert (neighbours.rows == rows).all()
+    np.testing.assert_allclose(neighbours.cosines, cosines, atol=1e-6)
+    np.testing.assert_allclose(neighbours.means, cosines.mean(axis=1), atol=1e-6)
 
 
 def test_arrays_of_the_caller_stay_as_they_are():
@@ -44,13 +44,13 @@ def test_arrays_of_the_caller_stay_as_they_are():
 def test_half_precision_and_vectors_of_zeros():
     queries = vectors(4).astype(np.float16)
     queries[2] = 0
-    found = nearest(queries, vectors(5, seed=1), 1)
-    assert np.isfinite(found.cosines).all() and found.cosines[2] == 0
+    neighbours = nearest(queries, vectors(5, seed=1), 1)
+    assert np.isfinite(neighbours.cosines).all() and neighbours.cosines[2] == 0
 
 
 def test_equal_candidates_come_in_the_order_of_their_lines():
-    one = vectors(1)
-    assert nearest(one, np.concatenate([one, -one, one, one]), 3).rows.tolist() == [[0, 2, 3]]
+    single = vectors(1)
+    assert nearest(single, np.concatenate([single, -single, single, single]), 3).rows.tolist() == [[0, 2, 3]]
 
 
 def test_other_widths_and_too_few_candidates_are_refused():
@@ -67,9 +67,9 @@ def test_inverted_lists_are_exact_where_all_are_looked_at(tmp_path, rows_in_memo
     exact = nearest(queries, candidates, 3)
     np.save(tmp_path / "some.npy", candidates)
     for given in (candidates, VectorsFile.open(tmp_path / "some.npy")):
-        found = nearest(queries, given, 3, Search("ivf", lists=6, probes=6, memory=memory))
-        assert (found.rows == exact.rows).all()
-        np.testing.assert_allclose(found.cosines, exact.cosines, atol=1e-6)
+        neighbours = nearest(queries, given, 3, Search("ivf", lists=6, probes=6, memory=memory))
+        assert (neighbours.rows == exact.rows).all()
+        np.testing.assert_allclose(neighbours.cosines, exact.cosines, atol=1e-6)
 
 
 def test_nothing_is_printed(capfd):
@@ -80,8 +80,8 @@ def test_nothing_is_printed(capfd):
 
 def test_a_few_lists_find_most_neighbours_and_always_k():
     queries, candidates = vectors(200), vectors(400, seed=1)
-    exact, found = nearest(queries, candidates, 1), nearest(queries, candidates, 1, Search("ivf", None, 3))
-    assert 0.5 < (found.rows == exact.rows).mean() < 1
+    exact, few = nearest(queries, candidates, 1), nearest(queries, candidates, 1, Search("ivf", None, 3))
+    assert 0.5 < (few.rows == exact.rows).mean() < 1
     most = nearest(queries, candidates, 390, Search("ivf", 10, 1))
     assert (np.sort(most.rows)[:, 0] >= 0).all() and np.isfinite(most.cosines).all()
 
@@ -115,18 +115,18 @@ def test_all_candidates_on_a_gpu(processor_as_gpu, monkeypatch, rows_in_memory, 
     monkeypatch.setattr(on_gpu, "PRODUCTS", products)
     queries, candidates = vectors(13), vectors(17, seed=1)
     memory = rows_in_memory * 4 * 8 * 6 / 2**30
-    found = nearest(queries, candidates, k, Search("gpu", memory=memory))
+    neighbours = nearest(queries, candidates, k, Search("gpu", memory=memory))
     cosines, rows = brute_force(queries, candidates, k)
-    assert (found.rows == rows).all()
-    np.testing.assert_allclose(found.cosines, cosines, atol=1e-6)
+    assert (neighbours.rows == rows).all()
+    np.testing.assert_allclose(neighbours.cosines, cosines, atol=1e-6)
 
 
 def test_on_a_gpu_the_first_of_equal_candidates_is_nearest(processor_as_gpu):
-    one = vectors(1)
-    candidates = np.concatenate([-one, *[one] * 40])
+    single = vectors(1)
+    candidates = np.concatenate([-single, *[single] * 40])
     for rows in (1, 7, 100):
-        found = nearest(one, candidates, 1, Search("gpu", memory=rows * 4 * 8 * 6 / 2**30))
-        assert found.rows.tolist() == [[1]]
+        neighbours = nearest(single, candidates, 1, Search("gpu", memory=rows * 4 * 8 * 6 / 2**30))
+        assert neighbours.rows.tolist() == [[1]]
 
 
 def test_without_a_gpu_its_search_is_refused(monkeypatch):

@@ -16,8 +16,8 @@ def two_sides(lines=12, noise=1.0):
 
 
 def retrieve(first, second, similarity, k=4):
-    found = Neighbourhoods.of(first, second, k)
-    return found.retrieve(similarity), found.reversed().retrieve(similarity)
+    near = Neighbourhoods.of(first, second, k)
+    return near.retrieve(similarity), near.reversed().retrieve(similarity)
 
 
 def margin_by_loops(first, second, k, kind):
@@ -61,9 +61,9 @@ def test_cosine_is_the_largest_product_of_both_directions():
 
 
 def test_a_sentence_that_occurs_twice_is_an_error_by_number_only():
-    found = precision(np.array([0, 0, 2, 2]), ["a", "a", "b", "c"])
-    assert (found.lines, found.by_number, found.by_text) == (4, 0.5, 0.75)
-    assert found.error == 0.25
+    measured = precision(np.array([0, 0, 2, 2]), ["a", "a", "b", "c"])
+    assert (measured.lines, measured.by_number, measured.by_text) == (4, 0.5, 0.75)
+    assert measured.error == 0.25
 
 
 def fixed_sides():
@@ -99,8 +99,8 @@ def test_errors_are_those_that_laser_counts(margin, turned):
     """
     first, second, texts = fixed_sides_with_equal_sentences()
     sides = (second, first) if turned else (first, second)
-    found = precision(Neighbourhoods.of(*sides, 4).retrieve(margin), texts)
-    errors = (found.lines * (1 - found.by_number), found.lines * found.error)
+    measured = precision(Neighbourhoods.of(*sides, 4).retrieve(margin), texts)
+    errors = (measured.lines * (1 - measured.by_number), measured.lines * measured.error)
     assert errors == pytest.approx(XSIM[margin][turned])
 
 
@@ -111,15 +111,15 @@ def test_accuracies_are_those_of_mteb(turned, right):
     """
     first, second = fixed_sides()
     sides = (second, first) if turned else (first, second)
-    found = precision(Neighbourhoods.of(*sides, 1).retrieve("cosine"), list(map(str, range(60))))
-    assert found.lines * found.by_number == pytest.approx(right)
-    assert found.by_text == found.by_number
+    measured = precision(Neighbourhoods.of(*sides, 1).retrieve("cosine"), list(map(str, range(60))))
+    assert measured.lines * measured.by_number == pytest.approx(right)
+    assert measured.by_text == measured.by_number
 
 
 def test_vectors_that_are_all_equal_are_at_chance():
     same = np.ones((10, 4), dtype=np.float32)
-    found = precision(Neighbourhoods.of(same, same, 4).retrieve("ratio"), list("abcdefghij"))
-    assert (found.by_number, found.by_text) == (0.1, 0.1)
+    measured = precision(Neighbourhoods.of(same, same, 4).retrieve("ratio"), list("abcdefghij"))
+    assert (measured.by_number, measured.by_text) == (0.1, 0.1)
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 2.0])
@@ -132,8 +132,8 @@ def test_probes_share_hits_only_where_candidates_are_equal(noise):
 
 def test_gold_rows_may_be_others_than_ones_own():
     assert precision(np.array([4, 1]), list("abcde"), gold=np.array([4, 2])).by_number == 0.5
-    found = precision(np.array([1, 0, 2]), list("abcba"), gold=np.array([3, 4, 2]))
-    assert (found.by_number, found.by_text) == (pytest.approx(1 / 3), 1)
+    measured = precision(np.array([1, 0, 2]), list("abcba"), gold=np.array([3, 4, 2]))
+    assert (measured.by_number, measured.by_text) == (pytest.approx(1 / 3), 1)
 
 
 def test_a_neighbourhood_of_nothing_makes_no_huge_margin():

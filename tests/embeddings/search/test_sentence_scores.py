@@ -34,26 +34,26 @@ def f_of(first, second, counted_first, counted_second) -> float:
 def test_bert_scores_are_those_of_a_loop(monkeypatch, without_specials, sentences):
     monkeypatch.setattr(similarity, "SENTENCES_AT_A_TIME", sentences)
     first, second = texts(6, seed=1), texts(9, seed=2)
-    found = bert_scores(first, second, without_specials)
-    assert found.shape == (6, 9) and found.dtype == np.float32
-    assert not found[-1].any() and not found[:, -1].any()
-    for row, (one, special) in enumerate(zip(first.states[:-1], first.special, strict=False)):
+    scores = bert_scores(first, second, without_specials)
+    assert scores.shape == (6, 9) and scores.dtype == np.float32
+    assert not scores[-1].any() and not scores[:, -1].any()
+    for row, (tokens, special) in enumerate(zip(first.states[:-1], first.special, strict=False)):
         for column, (other, others) in enumerate(zip(second.states[:-1], second.special, strict=False)):
             counted = [
                 ~each if without_specials and len(each) > 1 else np.ones(len(each), dtype=bool)
                 for each in (special, others)
             ]
-            assert found[row, column] == pytest.approx(f_of(one, other, *counted), abs=1e-5)
+            assert scores[row, column] == pytest.approx(f_of(tokens, other, *counted), abs=1e-5)
 
 
 def test_normalization_in_a_loop():
     scores = np.random.default_rng(1).normal(size=(4, 6)).astype(np.float32)
-    found = without_popularity(scores, 0.75, None)
+    normalized = without_popularity(scores, 0.75, None)
     for row in range(4):
         for column in range(6):
             popular = scores[row].mean() + scores[:, column].mean()
             expected = scores[row, column] - 0.75 * popular + 0.5 * scores.mean()
-            assert found[row, column] == pytest.approx(expected, abs=1e-5)
+            assert normalized[row, column] == pytest.approx(expected, abs=1e-5)
     tile = without_popularity(scores[:2, :2], 0.75, None)
     np.testing.assert_allclose(without_popularity(scores, 0.75, 2)[:2, :2], tile, atol=1e-6)
 
@@ -61,8 +61,8 @@ def test_normalization_in_a_loop():
 def test_cosines():
     draw = np.random.default_rng(1)
     first, second = draw.normal(size=(3, 5)), draw.normal(size=(2, 5))
-    found = cosines(first, second)
-    assert found[2, 1] == pytest.approx(
+    scores = cosines(first, second)
+    assert scores[2, 1] == pytest.approx(
         first[2] @ second[1] / np.linalg.norm(first[2]) / np.linalg.norm(second[1]),
         abs=1e-6,
     )

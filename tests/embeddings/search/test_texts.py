@@ -42,8 +42,8 @@ def test_lines_and_some_of_them(path):
 
 
 def test_equal_lines_are_those_of_a_list(path):
-    for one, other in zip(identities_of(LazyLines.open(path)), identities_of(LINES), strict=True):
-        assert (identities_of(LazyLines.open(path)) == one).tolist() == (
+    for sentence, other in zip(identities_of(LazyLines.open(path)), identities_of(LINES), strict=True):
+        assert (identities_of(LazyLines.open(path)) == sentence).tolist() == (
             identities_of(LINES) == other
         ).tolist()
 
@@ -70,8 +70,8 @@ def test_the_first_of_equal_pairs_stays(tmp_path):
     sides = [["a", "b", "a", "a", "b"], ["x", "y", "z", "x", "y"]]
     for name, lines in zip(("one", "two"), sides, strict=True):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    found = first_of_equal_pairs(*(LazyLines.open(tmp_path / name) for name in ("one", "two")))
-    assert found.tolist() == [0, 1, 2]
+    places = first_of_equal_pairs(*(LazyLines.open(tmp_path / name) for name in ("one", "two")))
+    assert places.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("most", [0, 1_000])

@@ -92,11 +92,9 @@ def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path, dra
     assert not list((tmp_path / "out").glob("*supervised*"))
 
 
-def test_means_over_seeds_in_the_report(probe, command, folders, tmp_path):
+def test_means_over_seeds_in_the_report(probe, report, folders, tmp_path):
     assert probe(*folders[0]).status == 0
-    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/learning-curves.json") / "report.html").read_text(encoding="utf-8")
     rows = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
     ]
@@ -118,12 +116,12 @@ def test_correlation_over_checkpoints(probe, folders, tmp_path):
         ("source", "L3", "zero-shot")
     ] * 9
     with open(tmp_path / "out/llr_and_bleu_toy.csv", encoding="utf-8", newline="") as stream:
-        found = list(csv.DictReader(stream))
+        listed = list(csv.DictReader(stream))
     every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
-    assert {(one["system"], one["part"], one["layer"]) for one in found} == {
+    assert {(record["system"], record["part"], record["layer"]) for record in listed} == {
         ("all checkpoints", "source", "L3")
     }
-    values = {one["measure"]: float(one["value"]) for one in found}
+    values = {record["measure"]: float(record["value"]) for record in listed}
     assert values == {"n": 9, "r": pytest.approx(every.statistic, rel=1e-3)}
 
 
@@ -154,14 +152,16 @@ def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_tabl
         *((name, bleu, {"L1": accuracy, "L2": accuracy**2 + bleu})
           for name, seeds in values.items() for bleu, accuracy in seeds)
     )  # fmt: skip
-    found = last_of(rows)
+    listed = last_of(rows)
     means = {name: np.mean(seeds, axis=0) for name, seeds in values.items()}
     first = pearsonr([mean[1] for mean in means.values()], [mean[0] for mean in means.values()])
-    assert [(one["layer"], one["n"]) for one in found] == [("L1", 4), ("L2", 4)]
-    assert found[0]["r"] == pytest.approx(first.statistic)
-    alone = [one["p_value"] for layer in ("L1", "L2") for one in last_of(rows[rows.layer.isin(["", layer])])]
+    assert [(record["layer"], record["n"]) for record in listed] == [("L1", 4), ("L2", 4)]
+    assert listed[0]["r"] == pytest.approx(first.statistic)
+    alone = [
+        record["p_value"] for layer in ("L1", "L2") for record in last_of(rows[rows.layer.isin(["", layer])])
+    ]
     assert alone[0] == pytest.approx(first.pvalue)
-    assert [one["p_value"] for one in found] == pytest.approx(holm(alone))
+    assert [record["p_value"] for record in listed] == pytest.approx(holm(alone))
     apart = correlations(
         curves(*((name, bleu, {"L1": bleu}, name[0]) for name, bleu in (("x1", 1), ("y1", 2))))
     )
@@ -221,10 +221,13 @@ def changed(folder, name: str, change) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one.update(beam=1), "beam is 1, but 5 in "),
-        (lambda one: one["directions"].update({"fr-de": one["directions"]["de-fr"]}), "directions.fr-de is "),
+        (lambda record: record.update(beam=1), "beam is 1, but 5 in "),
         (
-            lambda one: one["directions"]["de-fr"].update(reference_sha256="cd"),
+            lambda record: record["directions"].update({"fr-de": record["directions"]["de-fr"]}),
+            "directions.fr-de is ",
+        ),
+        (
+            lambda record: record["directions"]["de-fr"].update(reference_sha256="cd"),
             "direction de-fr: reference_sha256 is cd, but ab in ",
         ),
     ],
@@ -234,7 +237,9 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
     """The second checkpoint of the first training, and the first one of another seed."""
     scored, _ = folders
     for folder in scored:
-        changed(folder, "scores.json", lambda one: one["directions"]["de-fr"].update(reference_sha256="ab"))
+        changed(
+            folder, "scores.json", lambda record: record["directions"]["de-fr"].update(reference_sha256="ab")
+        )
     assert probe(*scored).status == 0
     changed(scored[other], "scores.json", change)
     result = probe(*scored)
@@ -244,7 +249,7 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
 
 def test_checkpoints_of_two_systems_are_no_training(probe, folders):
     scored, _ = folders
-    changed(scored[1], "scores.json", lambda one: one["system"].update(norm_placement="post"))
+    changed(scored[1], "scores.json", lambda record: record["system"].update(norm_placement="post"))
     result = probe(*scored[:3])
     assert result.status == 2 and result.err.count("\n") == 1
     assert result.err.startswith(f"error: {scored[1]}/scores.json: system.norm_placement is post, but ")
@@ -256,10 +261,14 @@ def test_a_training_that_was_made_longer_is_one_curve(probe, folders, tmp_path):
     for number, folder in enumerate(scored[:3]):
         longer = {"max_update": 300} if number == 2 else {}
         changed(
-            folder, "scores.json", lambda one, longer=longer: one["system"].update(schedule=schedule | longer)
+            folder,
+            "scores.json",
+            lambda record, longer=longer: record["system"].update(schedule=schedule | longer),
         )
     assert probe(*scored[:3]).status == 0
-    changed(scored[1], "scores.json", lambda one: one["system"].update(schedule=schedule | {"lr": [0.002]}))
+    changed(
+        scored[1], "scores.json", lambda record: record["system"].update(schedule=schedule | {"lr": [0.002]})
+    )
     result = probe(*scored[:3])
     assert result.status == 2 and "system.schedule is {'lr': [0.002]}, but {'lr': [0.001]} in " in result.err
 
@@ -280,11 +289,11 @@ def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one.update(tokens="words"), "tokens is words, but all in "),
-        (lambda one: one.update(forced="reference"), "forced is reference, but output in "),
-        (lambda one: one.update(split="valid"), "split is valid, but test in "),
+        (lambda record: record.update(tokens="words"), "tokens is words, but all in "),
+        (lambda record: record.update(forced="reference"), "forced is reference, but output in "),
+        (lambda record: record.update(split="valid"), "split is valid, but test in "),
         (
-            lambda one: one["training"].update(protocol="paper"),
+            lambda record: record["training"].update(protocol="paper"),
             "training.protocol is paper, but optimum in ",
         ),
     ],
@@ -294,10 +303,12 @@ def test_recognition_is_measured_alike(probe, folders, change, message):
     for folder in recognized:
         changed(
             folder, "llr.json",
-            lambda one: one["runs"][0].update(split="test", training={"protocol": "optimum", "tokens": {}}),
+            lambda record: record["runs"][0].update(
+                split="test", training={"protocol": "optimum", "tokens": {}}
+            ),
         )  # fmt: skip
     assert probe(*scored, "--llr", *recognized).status == 0
-    changed(recognized[4], "llr.json", lambda one: change(one["runs"][0]))
+    changed(recognized[4], "llr.json", lambda record: change(record["runs"][0]))
     result = probe(*scored, "--llr", *recognized)
     assert (result.status, result.err) == (
         2, f"error: {recognized[4]}/llr.json: {message}{recognized[0]}/llr.json\n",
@@ -313,7 +324,7 @@ def test_wrong_folders_are_one_line(probe, folders):
     path = scored[1] / "scores.json"
     path.write_text(path.read_text().replace('"split": "valid"', '"split": "test"'))
     result = probe(scored[0], scored[1])
-    assert result.status == 2 and "are of different sets" in result.err
+    assert result.status == 2 and "split is test, but valid in " in result.err
     path.write_text(path.read_text().replace('"updates": 200', '"updates": null'))
     result = probe(scored[1])
     assert result.status == 2 and "does not say after how many updates" in result.err

@@ -324,10 +324,11 @@ def test_parts_and_pairs_of_dual_pivot_transfer_are_tables(write, report):
 
 
 def test_losses_of_distillation_stand_beside_the_published(write, report):
-    """Tables 3.3 and 3.4, of students by their names; others have no published numbers."""
+    """Tables 3.3 and 3.4, and Figure 3.3, of students by their names; others have no published numbers."""
     values = {"small-ams": 0.8, "small-all": 0.9, "small-ams-fd": 0.85, "thin-half-fd": 0.5, "teacher": 1.0}
     results = of_one_pair(write, values, dataset="Tatoeba")
-    text, _ = report(*results, reference=REFERENCE)
+    text, folder = report(*results, reference=REFERENCE)
+    assert (folder / "plots/losses_of_distillation_bars_Tatoeba.png").is_file()
     rows = {name: row_of(text, f"{name} | 1") for name in ("small", "small, published", "thin-half")}
     assert rows == {  # all, ams, ams-fd, fd
         "small": ["90.0", "80.0", "85.0", "–"],

@@ -16,13 +16,13 @@ def test_codes_of_all_kinds_have_names_in_english():
 
 def test_script_or_region_is_named_only_where_names_are_shared():
     assert language_names(["zh_Hans", "en"])["zh_Hans"] == "Chinese"
-    found = language_names(["zh_Hans", "zh_Hant", "pt_BR", "pt"])
-    assert found == {
+    names = language_names(["zh_Hans", "zh_Hant", "pt_BR", "pt"])
+    assert names == {
         "zh_Hans": "Chinese (Simplified)", "zh_Hant": "Chinese (Traditional)", "pt": "Portuguese",
         "pt_BR": "Portuguese (Brazil)",
     }  # fmt: skip
-    found = language_names(["sh", "sh_Cyrl"])
-    assert found == {"sh": "Serbo-Croatian (Latin)", "sh_Cyrl": "Serbo-Croatian (Cyrillic)"}
+    names = language_names(["sh", "sh_Cyrl"])
+    assert names == {"sh": "Serbo-Croatian (Latin)", "sh_Cyrl": "Serbo-Croatian (Cyrillic)"}
 
 
 @pytest.mark.parametrize("other", ["deu", "de_12", "de_1996"])

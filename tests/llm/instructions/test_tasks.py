@@ -37,7 +37,7 @@ class First(random.Random):
 
 
 def side(language: str, text: str, phrases: list[str]) -> Side:
-    places = [(text.index(one), text.index(one) + len(one)) for one in phrases]
+    places = [(text.index(phrase), text.index(phrase) + len(phrase)) for phrase in phrases]
     words = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
     return Side(language, text, words, places)
 
@@ -195,7 +195,7 @@ def random_pair(draw: random.Random) -> SentencePair:
     """Words in two orders, some of them twice, some without a counterpart; and a period."""
     numbers = [draw.randrange(10) for _ in range(draw.randint(1, 9))]
     places = draw.sample(range(len(numbers)), len(numbers))
-    first, second = [WORDS["de"][one] for one in numbers], [WORDS["en"][numbers[one]] for one in places]
+    first, second = [WORDS["de"][number] for number in numbers], [WORDS["en"][numbers[one]] for one in places]
     spans = [word_spans(words) for words in (first, second)]
     linked = [
         (number, place)
@@ -231,7 +231,8 @@ def test_true_assertions_are_aligned_and_false_ones_are_not(many):
         asserted = re.search(r'Assertion: "(.+)" can be aligned with "(.+)" stat', instruction.input).groups()
         assert (asserted in pair.phrases) == (instruction.output == "True")
         assert all(
-            one in text for one, text in zip(asserted, (pair.source.text, pair.target.text), strict=True)
+            phrase in text
+            for phrase, text in zip(asserted, (pair.source.text, pair.target.text), strict=True)
         )
     assert len(answers) > 1000
     assert answers.count("True") / len(answers) == pytest.approx(0.5, abs=0.04)
@@ -309,11 +310,11 @@ def test_hints_are_different():
 
 
 def test_revisions_differ_in_one_phrase_which_the_answer_puts_back(many):
-    found = 0
+    revisions = 0
     for number, pair in enumerate(many):
         if (instruction := made("revise", pair, random.Random(number))) is None:
             continue
-        found += 1
+        revisions += 1
         wrong, right = re.fullmatch(
             'The incorrectly translated word is "(.+)". It should be "(.+)".', instruction.output
         ).groups()
@@ -325,7 +326,7 @@ def test_revisions_differ_in_one_phrase_which_the_answer_puts_back(many):
         ]
         assert pair.target.text in restored
         assert right in [target for _, target in pair.phrases]
-    assert found > 1000
+    assert revisions > 1000
 
 
 @pytest.mark.parametrize("task", ["align", "hint", "revise"])

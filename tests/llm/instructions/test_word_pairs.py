@@ -22,25 +22,25 @@ def are_one_group(links: list) -> bool:
 
 
 def share(first, second) -> bool:
-    return any(one & other for one, other in zip(words_of(first), words_of(second), strict=True))
+    return any(left & right for left, right in zip(words_of(first), words_of(second), strict=True))
 
 
 def by_definition(links: list, longest: int, size: int) -> list:
     """Of all rectangles those that have links on every row and column, cut none, and are one group."""
-    found = []
+    phrases = []
     spans = [
         (start, end) for start in range(size) for end in range(start + 1, min(size, start + longest) + 1)
     ]
     for a, b in spans:
         for c, d in spans:
             rows, columns = set(range(a, b)), set(range(c, d))
-            touched = [one for one in links if words_of(one)[0] & rows or words_of(one)[1] & columns]
+            touched = [link for link in links if words_of(link)[0] & rows or words_of(link)[1] & columns]
             if not touched or not are_one_group(touched):
                 continue
             covered = [set().union(*(words_of(one)[side] for one in touched)) for side in (0, 1)]
             if covered == [rows, columns]:
-                found.append((a, b, c, d))
-    return sorted(found)
+                phrases.append((a, b, c, d))
+    return sorted(phrases)
 
 
 def random_links(draw: random.Random, size: int, longest_span: int) -> list:

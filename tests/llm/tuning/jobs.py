@@ -12,7 +12,7 @@ def tuning_job(model: Path, *words, instructions: Path = Path("instructions")) -
     given = ("--model", model, "--instructions", instructions, "--output", "out", "--cpu")
     small = ("--loader-workers", 0, "--batch-sentences", 2, "--epochs", 1)
     command = ("python", "-m", "llm", "tune", *given, *small, *words)
-    return from_arguments(Tuning, parse_command([str(one) for one in command]))
+    return from_arguments(Tuning, parse_command([str(word) for word in command]))
 
 
 def toy_records(count: int = 8) -> list[dict]:

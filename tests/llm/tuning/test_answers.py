@@ -53,15 +53,15 @@ def test_scores_loss_and_gradients_are_those_of_all_tokens(make):
     torch.testing.assert_close(loss, expected.loss)
     loss.backward()
     expected.loss.backward()
-    for (name, one), other in zip(model.named_parameters(), stock.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, msg=name)
+    for (name, weight), other in zip(model.named_parameters(), stock.parameters(), strict=True):
+        torch.testing.assert_close(weight.grad, other.grad, msg=name)
 
 
 def test_padding_does_not_matter():
     model = bloom()
     answers = AnswerTokens(model)
     together, tokens = answers(model, batch())
-    alone = [answers(model, batch(examples=[one])) for one in EXAMPLES]
+    alone = [answers(model, batch(examples=[example])) for example in EXAMPLES]
     torch.testing.assert_close(together, torch.cat([scores for scores, _ in alone]))
     assert tokens.equal(torch.cat([each for _, each in alone]))
     torch.testing.assert_close(answers(model, batch(pad=17))[0], together)
@@ -77,8 +77,8 @@ def test_recomputed_layers_give_the_same_gradients():
         stock.zero_grad()
         loss_of(answers, model, batch()).backward()
         stock(**batch()).loss.backward()
-        for (name, one), other in zip(model.named_parameters(), stock.named_parameters(), strict=True):
-            torch.testing.assert_close(one.grad, other[1].grad, msg=name)
+        for (name, weight), other in zip(model.named_parameters(), stock.named_parameters(), strict=True):
+            torch.testing.assert_close(weight.grad, other[1].grad, msg=name)
     assert len(calls) == 4  # of which two while gradients were computed
 
 

@@ -46,22 +46,22 @@ def test_any_line_of_several_files(tmp_path, monkeypatch, at_once, end):
     monkeypatch.setattr(examples, "_AT_ONCE", at_once)
     written = [records(9), records(1, "x"), records(4, "我")]
     paths = [write(tmp_path / str(number), lines, end) for number, lines in enumerate(written)]
-    found = InstructionLines(paths)
+    read = InstructionLines(paths)
     expected = [line for lines in written for line in lines]
-    assert len(found) == 14
-    assert [found[index] for index in reversed(range(14))] == expected[::-1]
+    assert len(read) == 14
+    assert [read[index] for index in reversed(range(14))] == expected[::-1]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 9, 10, 11])
 def test_of_many_lines_some_evenly_spread(tmp_path, most):
     paths = [write(tmp_path / "a", records(6)), write(tmp_path / "b", records(4, "x"))]
-    found = InstructionLines(paths, most)
-    taken = [(records(6) + records(4, "x")).index(found[index]) for index in range(len(found))]
+    lines = InstructionLines(paths, most)
+    taken = [(records(6) + records(4, "x")).index(lines[index]) for index in range(len(lines))]
     assert len(taken) == min(most, 10)
     parts = [round(10 * number / most) for number in range(most + 1)] if most < 10 else range(11)
-    assert all(start <= one < end for one, (start, end) in zip(taken, pairwise(parts), strict=True))
+    assert all(start <= line < end for line, (start, end) in zip(taken, pairwise(parts), strict=True))
     again = InstructionLines(paths, most)
-    assert [again[index] for index in range(len(again))] == [found[index] for index in range(len(found))]
+    assert [again[index] for index in range(len(again))] == [lines[index] for index in range(len(lines))]
 
 
 @pytest.mark.parametrize("most", [100, 200])
@@ -70,10 +70,10 @@ def test_lines_that_are_taken_are_of_both_directions_of_every_pair(tmp_path, mos
     paths = []
     for pair in ("de-en", "en-fi"):
         directions = [pair, "-".join(reversed(pair.split("-")))] * 100
-        lines = [{"direction": one, "input": "x", "output": "y"} for one in directions]
+        lines = [{"direction": direction, "input": "x", "output": "y"} for direction in directions]
         paths.append(write(tmp_path / pair, lines))
-    found = InstructionLines(paths, most)
-    counts = Counter(found[index]["direction"] for index in range(most))
+    read = InstructionLines(paths, most)
+    counts = Counter(read[index]["direction"] for index in range(most))
     assert set(counts) == {"de-en", "en-de", "en-fi", "fi-en"}
     assert min(counts.values()) > 0.15 * most
 
@@ -91,10 +91,10 @@ def test_lines_that_are_taken_are_of_both_directions_of_every_pair(tmp_path, mos
 def test_lines_that_are_no_instructions_name_file_and_line(tmp_path, line, message):
     good = json.dumps(records(1)[0]).encode()
     (tmp_path / "b").write_bytes(b"\n".join([good, line, good, b""]))
-    found = InstructionLines([write(tmp_path / "a", records(3)), tmp_path / "b"])
-    assert found[3] == found[5] == records(1)[0]
+    lines = InstructionLines([write(tmp_path / "a", records(3)), tmp_path / "b"])
+    assert lines[3] == lines[5] == records(1)[0]
     with pytest.raises(InputError, match=message):
-        found[4]
+        lines[4]
 
 
 def test_a_file_without_lines(tmp_path):
@@ -137,14 +137,14 @@ def test_question_and_answer_are_the_tokens_of_the_joined_text(template, questio
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_end_of_an_answer_is_learned_once(template, tmp_path):
     tokenizer = adding(template)
-    found = Examples([{"input": "The house:", "output": "Das Haus"}], tokenizer, 99, 99)
-    assert len(found) == 1
+    examples = Examples([{"input": "The house:", "output": "Das Haus"}], tokenizer, 99, 99)
+    assert len(examples) == 1
     question, answer = split_tokens(tokenizer, "The house:", "Das Haus")
-    assert found[0] == {
+    assert examples[0] == {
         "input_ids": [*question, *answer, tokenizer.eos_token_id],
         "labels": [*[IGNORED] * len(question), *answer, tokenizer.eos_token_id],
     }
-    learned = [token for token in found[0]["labels"] if token != IGNORED]
+    learned = [token for token in examples[0]["labels"] if token != IGNORED]
     assert tokenizer.decode(learned, skip_special_tokens=True) == " Das Haus"
 
 
@@ -152,9 +152,9 @@ def test_what_is_longer_is_cut_behind(tokenizer):
     record = {"input": TEXTS[0][0], "output": TEXTS[0][1]}
     question, answer = split_tokens(tokenizer, *TEXTS[0])
     assert min(len(question), len(answer)) > 4
-    (found,) = Examples([record], tokenizer, 3, 4)
-    assert found["input_ids"] == [*question[:3], *answer[:3], tokenizer.eos_token_id]
-    assert found["labels"] == [*[IGNORED] * 3, *answer[:3], tokenizer.eos_token_id]
+    (cut,) = Examples([record], tokenizer, 3, 4)
+    assert cut["input_ids"] == [*question[:3], *answer[:3], tokenizer.eos_token_id]
+    assert cut["labels"] == [*[IGNORED] * 3, *answer[:3], tokenizer.eos_token_id]
     (whole,) = Examples([record], tokenizer, len(question), len(answer) + 1)
     assert whole["input_ids"] == [*question, *answer, tokenizer.eos_token_id]
 
@@ -170,8 +170,8 @@ def test_what_is_longer_is_noted(tokenizer, tmp_path, skip):
         Examples(lines, tokenizer, *limits, Overlong(tmp_path / f"{number}.overlong", SIZES), skip)
         for number in range(2)
     ]
-    found = list(DataLoader(Subset(parts[0], [1, 2]), batch_size=None, num_workers=1, collate_fn=list_of))
-    assert [any(label != IGNORED for label in labels) for labels in found] == [not skip] * 2
+    read = list(DataLoader(Subset(parts[0], [1, 2]), batch_size=None, num_workers=1, collate_fn=list_of))
+    assert [any(label != IGNORED for label in labels) for labels in read] == [not skip] * 2
     parts[1] = pickle.loads(pickle.dumps(parts[1]))
     assert parts[1][0]["labels"][-2:] == [answer[-1], tokenizer.eos_token_id]
     parts[1][2]
@@ -197,8 +197,8 @@ def list_of(example: dict) -> list[int]:
 
 def test_where_all_are_short_enough_there_is_nothing_to_say(tokenizer, tmp_path):
     notes = Overlong(tmp_path / "0.overlong", {"mt": 1})
-    found = Examples([{"input": "a", "output": "b"}], tokenizer, 9, 9, notes)
-    assert found[0] and found.overlong_line() is None
+    examples = Examples([{"input": "a", "output": "b"}], tokenizer, 9, 9, notes)
+    assert examples[0] and examples.overlong_line() is None
 
 
 def test_batches_are_padded_behind():
@@ -208,4 +208,4 @@ def test_batches_are_padded_behind():
     assert batch["input_ids"].tolist() == [[5, 6, 2], [7, 3, 3]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch["labels"].tolist() == [[IGNORED, 6, 2], [IGNORED] * 3]
-    assert {one.dtype for one in batch.values()} == {torch.int64}
+    assert {example.dtype for example in batch.values()} == {torch.int64}

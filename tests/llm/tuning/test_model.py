@@ -31,7 +31,7 @@ def test_bloomz_has_as_many_trainable_parameters_as_the_thesis_says(name, hidden
 def test_a_new_adapter_changes_nothing(bloom):
     plain, adapted = load_model(bloom, "float32"), with_new_adapter(load_model(bloom, "float32"), THESIS)
     assert adapted.eval()(TOKENS).logits.equal(plain.eval()(TOKENS).logits)
-    trained = {name for name, one in adapted.named_parameters() if one.requires_grad}
+    trained = {name for name, weight in adapted.named_parameters() if weight.requires_grad}
     assert trained and all("query_key_value.lora_" in name for name in trained)
 
 
@@ -77,5 +77,5 @@ def test_one_layer_of_several_that_the_model_does_not_have(bloom):
 
 def test_adapters_stay_float32(bloom):
     model = with_new_adapter(load_model(bloom, "bfloat16"), THESIS)
-    kinds = {(one.requires_grad, one.dtype) for one in model.parameters()}
+    kinds = {(parameter.requires_grad, parameter.dtype) for parameter in model.parameters()}
     assert kinds == {(True, torch.float32), (False, torch.bfloat16)}

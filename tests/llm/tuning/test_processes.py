@@ -29,8 +29,8 @@ def test_two_processes_are_one_with_twice_the_batches(bloom, instructions, tmp_p
     rates = ("--learning-rate", "1e-2,1e-8", "--valid-instructions", 7)
     tune(2, *given, *rest, *rates, "--output", tmp_path / "two")
     tune(1, *given, *rest, *rates, "--batches-per-update", 2, "--output", tmp_path / "one")
-    one, two = record_of(tmp_path / "one"), record_of(tmp_path / "two")
-    for first, second in zip(one["stages"], two["stages"], strict=True):
+    single, two = record_of(tmp_path / "one"), record_of(tmp_path / "two")
+    for first, second in zip(single["stages"], two["stages"], strict=True):
         assert first["instructions_per_update"] == second["instructions_per_update"] == 4
         assert first["updates"] == second["updates"]
         assert first["loss"] == pytest.approx(second["loss"], rel=1e-4)

@@ -58,33 +58,35 @@ def assert_same(first: Path, second: Path, **tolerances) -> None:
 @pytest.fixture
 def first_models(monkeypatch) -> list:
     """The models that stages began with, as they were then."""
-    found = []
+    models = []
 
     def recording(job, before):
         model = tuned_model(job, before)
-        found.append((model, copy.deepcopy(model.state_dict())))
+        models.append((model, copy.deepcopy(model.state_dict())))
         return model
 
     monkeypatch.setattr(training, "tuned_model", recording)
-    return found
+    return models
 
 
 def test_batches_of_an_update_are_one_batch(tune):
     """Although their answers have other numbers of tokens."""
-    one = tune("one", *NO_DROPOUT, "--batch-sentences", 4)
+    together = tune("one", *NO_DROPOUT, "--batch-sentences", 4)
     two = tune("two", *NO_DROPOUT, "--batch-sentences", 2, "--batches-per-update", 2)
-    assert validation(one)["updates"] == validation(two)["updates"] == 2
-    assert validation(one)["instructions_per_update"] == validation(two)["instructions_per_update"] == 4
-    assert validation(one)["epochs"][0]["loss"] == pytest.approx(validation(two)["epochs"][0]["loss"], 1e-5)
-    assert_same(one, two, rtol=1e-3, atol=1e-5)
+    assert validation(together)["updates"] == validation(two)["updates"] == 2
+    assert validation(together)["instructions_per_update"] == validation(two)["instructions_per_update"] == 4
+    assert validation(together)["epochs"][0]["loss"] == pytest.approx(
+        validation(two)["epochs"][0]["loss"], 1e-5
+    )
+    assert_same(together, two, rtol=1e-3, atol=1e-5)
 
 
 def test_an_update_follows_the_mean_over_the_tokens_of_its_answers(tune, bloom, tokenizer, monkeypatch):
     """The gradient, against transformers' own loss of all instructions at once."""
-    found = {}
+    gradients = {}
 
     def keep(self, settings, state, control, model=None, **kwargs):
-        found.update({name: one.grad.clone() for name, one in model.named_parameters()})
+        gradients.update({name: weight.grad.clone() for name, weight in model.named_parameters()})
 
     monkeypatch.setattr(Course, "on_pre_optimizer_step", keep, raising=False)
     whole = ("--lora-rank", 0, "--batch-sentences", 2, "--batches-per-update", 4)
@@ -92,10 +94,10 @@ def test_an_update_follows_the_mean_over_the_tokens_of_its_answers(tune, bloom, 
     model = load_model(bloom, "float32").train()
     examples = Examples(toy_records(), tokenizer, 99, 99)
     model(**Padding(3)([examples[number] for number in range(8)])).loss.backward()
-    norm = torch.stack([one.grad.norm() for one in model.parameters()]).norm()
+    norm = torch.stack([parameter.grad.norm() for parameter in model.parameters()]).norm()
     clipped = min(1.0, 1.0 / norm.item())  # as the trainer does
-    for name, one in model.named_parameters():
-        torch.testing.assert_close(found[name], one.grad * clipped, rtol=1e-3, atol=1e-6, msg=name)
+    for name, weight in model.named_parameters():
+        torch.testing.assert_close(gradients[name], weight.grad * clipped, rtol=1e-3, atol=1e-6, msg=name)
 
 
 def test_a_device_has_its_part_of_the_sum_as_gradients_of_devices_are_averaged():
@@ -106,19 +108,19 @@ def test_a_device_has_its_part_of_the_sum_as_gradients_of_devices_are_averaged()
 
 
 def test_recomputed_activations_change_nothing(tune):
-    one = tune("one", *NO_DROPOUT)
-    assert_same(one, tune("two", *NO_DROPOUT, "--gradient-checkpointing"), rtol=1e-4, atol=1e-6)
+    together = tune("one", *NO_DROPOUT)
+    assert_same(together, tune("two", *NO_DROPOUT, "--gradient-checkpointing"), rtol=1e-4, atol=1e-6)
 
 
 def test_the_seed_is_that_of_adapters_order_and_dropout(tune):
     """Whatever has been drawn before."""
-    one = tune("one", "--learning-rate", 1e-3)
+    together = tune("one", "--learning-rate", 1e-3)
     torch.manual_seed(77)
-    assert_same(one, tune("two", "--learning-rate", 1e-3))
+    assert_same(together, tune("two", "--learning-rate", 1e-3))
     other = tune("three", "--learning-rate", 1e-9, "--seed", 2)
     for name, value in adapter(other).items():
         if "lora_A" in name:
-            assert not torch.allclose(value, adapter(one)[name], atol=1e-2)
+            assert not torch.allclose(value, adapter(together)[name], atol=1e-2)
 
 
 def test_weights_of_the_model_stay(tune, bloom, first_models):
@@ -166,14 +168,16 @@ def test_goes_on_where_it_was_killed(tune, monkeypatch, moment):
     torch.manual_seed(5)
     continued = tune("killed", *words)
     assert validation(continued) == validation(whole)
-    assert [one["epoch"] for one in validation(whole)["epochs"]] == [1, 2]
+    assert [epoch["epoch"] for epoch in validation(whole)["epochs"]] == [1, 2]
     assert_same(whole, continued)
 
 
 def test_a_next_stage_begins_with_the_adapter_of_the_one_before(tune, bloom, tokenizer, first_models):
     first = tune("first", *NO_DROPOUT)
     second = tune("second", *NO_DROPOUT, before=first)
-    begun = {name.replace(".default", ""): one for name, one in first_models[1][1].items() if "lora_" in name}
+    begun = {
+        name.replace(".default", ""): weight for name, weight in first_models[1][1].items() if "lora_" in name
+    }
     torch.testing.assert_close(begun, adapter(first), rtol=0, atol=0)
     model = tuned_model(tuning_job(bloom), first)
     examples = Examples(toy_records(), tokenizer, 99, 99)
@@ -197,17 +201,19 @@ def test_without_an_adapter_all_weights_learn_the_answers(tune, tokenizer, tmp_p
 
 def test_half_precision(tune, first_models, monkeypatch):
     """Of the weights that stay, and of the arithmetic, also of float32 adapters."""
-    found, right = [], training.AnswerTrainer.compute_loss
+    dtypes, right = [], training.AnswerTrainer.compute_loss
 
     def compute_loss(self, model, *args, **kwargs):
-        found.append(torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"))
+        dtypes.append(torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"))
         return right(self, model, *args, **kwargs)
 
     monkeypatch.setattr(training.AnswerTrainer, "compute_loss", compute_loss)
     half, full = (validation(tune(name, "--precision", name))["loss"] for name in ("bfloat16", "float32"))
-    assert set(found[: len(found) // 2]) == {torch.bfloat16} and set(found[len(found) // 2 :]) == {False}
+    assert set(dtypes[: len(dtypes) // 2]) == {torch.bfloat16} and set(dtypes[len(dtypes) // 2 :]) == {False}
     assert half == pytest.approx(full, abs=0.05) and half != full
-    kinds = [{one.dtype for name, one in begun.items() if ".lora_" not in name} for _, begun in first_models]
+    kinds = [
+        {weight.dtype for name, weight in begun.items() if ".lora_" not in name} for _, begun in first_models
+    ]
     assert kinds == [{torch.bfloat16}, {torch.float32}]
 
 
@@ -232,9 +238,9 @@ def test_an_update_of_nothing_but_skipped_instructions_changes_nothing(tune, tok
 def test_an_update_is_that_of_the_instructions_that_are_not_skipped(tune, tokenizer):
     few = toy_records(3)
     skipping = Examples([few[0], LONG, *few[1:], LONG], tokenizer, 99, 20, skip_overlong=True)
-    one = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
+    together = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
     two = tune("two", *NO_DROPOUT, "--batch-sentences", 3, records=few)
-    assert distance(one, two) < 0.05  # Adam makes much of the rounding of gradients near 0
+    assert distance(together, two) < 0.05  # Adam makes much of the rounding of gradients near 0
     everything = Examples(skipping.instructions, tokenizer, 99, 20)
     assert distance(tune("three", *NO_DROPOUT, "--batch-sentences", 5, examples=everything), two) > 0.2
 
@@ -279,9 +285,9 @@ def test_accuracy_is_the_share_of_answers_that_are_right_to_the_end(tokenizer, b
     answers = ["True", "False", "True", "Tru", "True enough", "True", "False"]
     records = [{"input": f"{number} is it", "output": answer} for number, answer in enumerate(answers)]
     examples = Examples([LONG] * skipped + records, tokenizer, 99, 20, skip_overlong=True)
-    found = validated(AlwaysTrue(tokenizer), {"align": examples}, batch)
-    assert found["align"]["accuracy"] == pytest.approx(3 / 7)
-    assert found["align"]["instructions"] == 7
+    validation = validated(AlwaysTrue(tokenizer), {"align": examples}, batch)
+    assert validation["align"]["accuracy"] == pytest.approx(3 / 7)
+    assert validation["align"]["instructions"] == 7
 
 
 def test_the_loss_is_the_mean_over_the_tokens_of_answers(bloom, tokenizer):
@@ -295,9 +301,9 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(bloom, tokenizer):
             if label != IGNORED:
                 nats += cross_entropy(logits[place - 1 : place], torch.tensor([label])).item()
                 tokens += 1
-    found = validated(model, {"mt": examples, "align": Examples(toy_records(2), tokenizer, 99, 99)})
-    assert found["mt"]["loss"] == pytest.approx(nats / tokens, rel=1e-5)
-    assert list(found) == ["mt", "align"] and found["align"]["instructions"] == 2
+    losses = validated(model, {"mt": examples, "align": Examples(toy_records(2), tokenizer, 99, 99)})
+    assert losses["mt"]["loss"] == pytest.approx(nats / tokens, rel=1e-5)
+    assert list(losses) == ["mt", "align"] and losses["align"]["instructions"] == 2
     assert model.training
 
 

@@ -29,7 +29,7 @@ def options(bloom, instructions):
     def words(output: Path, *others) -> list[str]:
         given = ("--model", bloom, "--instructions", instructions, "--cpu", "--loader-workers", 0)
         small = ("--curriculum", "mono-full", "--epochs", 1, "--valid-instructions", 3)
-        return [str(one) for one in ("tune", *given, *small, "--output", output, *others)]
+        return [str(word) for word in ("tune", *given, *small, "--output", output, *others)]
 
     return words
 
@@ -65,8 +65,8 @@ def test_the_record_says_what_was_taught(options, command, tmp_path, bloom):
     assert first["epochs"][0]["objectives"]["mt"]["instructions"] == 3
     assert (first["updates"], second["updates"]) == (11, 6)  # of 88 and 44 instructions, by eights
     assert first["loss"] == first["epochs"][-1]["loss"]
-    found = Tuned.load(tmp_path / "out")
-    assert found.is_adapter and found.last_stage == tmp_path / "out/stage-2"
+    tuned = Tuned.load(tmp_path / "out")
+    assert tuned.is_adapter and tuned.last_stage == tmp_path / "out/stage-2"
 
 
 @pytest.mark.parametrize("skip", [False, True])
@@ -130,10 +130,10 @@ def diverging(monkeypatch):
             return loss * float("nan") if kind == "loss" and rates[-1] > 1e-3 else loss
 
         def validate(*args):
-            found = measure(*args)
+            losses = measure(*args)
             if kind == "validation" and rates[-1] > 1e-3:
-                found = {name: one | {"loss": float("inf")} for name, one in found.items()}
-            return found
+                losses = {name: values | {"loss": float("inf")} for name, values in losses.items()}
+            return losses
 
         monkeypatch.setattr(training.AnswerTrainer, "compute_loss", compute_loss)
         monkeypatch.setattr(training, "validate", validate)
@@ -163,13 +163,13 @@ def test_without_an_adapter_every_stage_is_a_whole_model(options, command, tmp_p
     words = options(tmp_path / "out", "--curriculum", "mono-full,mono-full", "--lora-rank", 0)
     done = command(*words)
     assert done.status == 0, done.err
-    found = Tuned.load(tmp_path / "out")
-    assert not found.is_adapter
+    tuned = Tuned.load(tmp_path / "out")
+    assert not tuned.is_adapter
     for stage in ("stage-1", "stage-2"):
         assert {"model.safetensors", "tokenizer.json", "config.json"} <= set(
             visible(tmp_path / "out" / stage)
         )
-    weights = [load_file(folder / "model.safetensors") for folder in (bloom, found.last_stage)]
+    weights = [load_file(folder / "model.safetensors") for folder in (bloom, tuned.last_stage)]
     assert not weights[0]["transformer.word_embeddings.weight"].equal(
         weights[1]["transformer.word_embeddings.weight"]
     )
@@ -271,7 +271,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monk
         lambda: Tuned.load(work / "out"),
         InputError,
         most=9,
-        comparable=lambda found: {name: one for name, one in found.items() if "/training" not in name},
+        comparable=lambda found: {name: weight for name, weight in found.items() if "/training" not in name},
     )
     assert not (work / "out/training").exists()
 
