@@ -5,7 +5,7 @@ step. The encoder alone has a loss that costs nothing; EMS has both losses; the 
 layers in place of token reconstruction. Systems take turns. On a CPU processor time is measured (one thread
 by default), so that other jobs on the machine disturb little. Arithmetic is that of matrix products and
 attention, counted by torch. Goal: EMS costs at most a tenth more than the encoder alone at the size of `ems`;
-in the thesis 43 s of 689 s (2.4.7). `--only pooled,BERT-score` has OneAligner's loss over sentence vectors
+thesis 2.4.7 has 43 s of 689 s. `--only pooled,BERT-score` has OneAligner's loss over sentence vectors
 and over token states; goal: a step of the latter costs at most 1.3 times one of the former, with 64 pairs of
 100 tokens.
 

@@ -129,7 +129,7 @@ def by_pipelines(options: Options, model: Path, texts: dict[Direction, list[str]
 def by_translator(options: Options, model: Path, texts: dict[Direction, list[str]], **engine) -> dict:
     """One load for all directions."""
     from eval.translation.engine_options import EngineOptions
-    from eval.translation.loading import load_translator
+    from eval.translation.model_options import load_translator
     from eval.translation.search_options import DecodingOptions, SearchOptions
     from eval.translation.translator import TranslatorOptions
 

@@ -25,6 +25,7 @@ or the parameters of classifiers.
 """
 
 import csv
+import io
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,7 +36,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
-from command_line.lines import read_lines
+from command_line.lines import decode, read_lines
 from command_line.outputs import atomic_path, checksum
 from command_line.records import check, parse_json
 from command_line.spreadsheets import csv_text
@@ -189,7 +190,8 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
         sha256: as the file beside it says; None for a table that was not measured.
 
     Raises:
-        InputError: the file is missing, another one, or not such a table; names the line.
+        InputError: the file is missing, another one, or not such a table, or a number stands in it twice;
+            names the line.
     """
     columns = read_columns(path, sha256)
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
@@ -198,17 +200,21 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
 def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     """As `read_rows`, but column -> its values, which takes half the time."""
     check_written(path, sha256)
+    reader = csv.reader(io.StringIO(decode(path.read_bytes(), path), newline=""), strict=True)
     try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            columns = next(reader, [])
-            _check_columns(path, columns)
-            rows = [(reader.line_num, texts) for texts in reader if texts]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not CSV in UTF-8: {error}; {_remedy(sha256)}") from None
+        columns = next(reader, [])
+        _check_columns(path, columns)
+        rows = [(reader.line_num, texts) for texts in reader if texts]
+    except csv.Error as error:
+        raise InputError(f"{at(path, reader.line_num)}: not CSV: {error}; {_remedy(sha256)}") from None
+    first_lines: dict[tuple[str, ...], int] = {}
+    place_of_value = columns.index("value")
     for line, texts in rows:
         if len(texts) != len(columns):
             raise InputError(f"{at(path, line)}: another number of fields than line 1 has")
+        place = (*texts[:place_of_value], *texts[place_of_value + 1 :])
+        if (first := first_lines.setdefault(place, line)) != line:
+            raise InputError(f"{at(path, line)}: this number stands in line {first}, too; remove one of them")
     values = {
         name: [_value(path, line, name, texts[place]) for line, texts in rows]
         for place, name in enumerate(columns)

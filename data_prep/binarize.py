@@ -36,7 +36,7 @@ from data_prep.formats.texts import (
     open_outputs,
     paths_of,
 )
-from data_prep.step_folder import StepFolder, SubwordModel, read_record
+from data_prep.step_folder import StepFolder, SubwordModel, corpus_of, read_record
 from data_prep.subword_models import MODEL_FILES
 
 END_OF_LINE = "\0"  # no word: text has no NUL
@@ -128,10 +128,8 @@ def write_data(
     """Everything that the binarized folder holds; the preparation record last.
 
     Args:
-        job: its folders.
         raw: the untokenized text of the evaluation sets, by set and pair.
         ids: as of `BlockBinarizer`.
-        record: of the subword text.
     """
     languages = languages_of(texts)
     for language in languages:
@@ -161,6 +159,7 @@ def write_data(
         text_sha256=text_sha256,
         monolingual=monolingual,
         normalized=record["normalized"],
+        corpus=corpus_of(job.text),
     ).save()
 
 

@@ -18,10 +18,8 @@ class Block(NamedTuple):
     """Consecutive lines of one file, or of several line-parallel files.
 
     Attributes:
-        paths: the files.
         first_line: number of the block's first line, from 1.
         texts: for each file the lines in UTF-8 (not yet checked), every line ended by a line feed.
-        lines: how many there are.
     """
 
     paths: tuple[Path, ...]

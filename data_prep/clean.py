@@ -80,7 +80,7 @@ class Cleaning:
 
     input: Path = option("folder of SPLIT.SRC-TGT.LANG and SPLIT.LANG files", required=True)
     output: Path = output_folder("the cleaned files and the report")
-    max_length: int = option("words of a training line (8.2.1: 256)", 256)
+    max_length: int = option("words of a training line (thesis 8.2.1: 256)", 256)
     max_characters: int = option("characters of a training line", 5_000)
     max_ratio: float = option("longer side in words over shorter side", 9.0, type=options.number(1, 1e6))
     min_language: float | None = option(

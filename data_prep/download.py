@@ -2,7 +2,7 @@
 
 {corpora}
 
-Languages default to those of Table 8.1. Training is with --centric (8.2.1: English), and of l10n and
+Languages default to those of Table 8.1. Training is with --centric (thesis 8.2.1: English), and of l10n and
 challenge also with --further-pairs. Downloads resume, are kept in OUTPUT/downloads, and are verified against
 OUTPUT/downloads/SHA256SUMS, which is written at the first download or may be there before. --from-folder
 takes a folder with the archives or the files in them instead of the network. --train-pairs cuts the training
@@ -66,7 +66,7 @@ class DownloadJob:
     )
     output: Path = output_folder("the text files")
     from_folder: Path | None = option("a local copy instead of the network", metavar="DIR")
-    centric: str = option("the language of every training pair (8.2.1: English)", "en", type=LANGUAGE)
+    centric: str = option("the language of every training pair (thesis 8.2.1: English)", "en", type=LANGUAGE)
     further_pairs: list[str] = option(
         "training pairs without it, of l10n and challenge: de-fr,cs-ja",
         [],

@@ -101,7 +101,6 @@ class LanguageIdentifier:
 
     Attributes:
         name: what results say of it.
-        labels: of all its languages.
     """
 
     def __init__(self, path: Path | None = None):

@@ -11,7 +11,6 @@ class RoundTrips:
     """Lines that were tokenized and detokenized.
 
     Attributes:
-        lines: how many.
         unchanged: those that came back, but for the kinds of their spaces, which no score sees.
         first_change: where the first other line is, and both texts; empty if there is none.
     """

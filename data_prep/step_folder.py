@@ -11,13 +11,14 @@ from typing import Literal, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from command_line import records
-from command_line.completion import Stamp, read_settings
+from command_line.completion import Stamp, StepRecord, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
 
 Result = TypeVar("Result")
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
 PASSING_ON = ("low-resource", "tokenize")  # steps that record whether their text was
+CORPORA = ("phrasebook", "download")  # steps that make the text of a corpus
 
 
 class SubwordModel(TypedDict):
@@ -47,8 +48,6 @@ class StepFolder:
     """The folder that a step writes.
 
     Args:
-        folder: the output.
-        name: the step.
         settings: everything that the output depends on besides the files that are read.
         reads: these files.
         inputs: folders that are read, and so must be others.
@@ -128,6 +127,18 @@ def read_record(folder: Path, name: str) -> dict | None:
     if settings is not None:
         records.check(settings, SETTINGS[name], Path(folder) / f"{name}.json")
     return settings
+
+
+def corpus_of(folder: Path) -> str | None:
+    """The corpus that the text of a folder was made from, as the records of the steps say; None of others."""
+    for step in CORPORA:
+        if (settings := read_settings(folder, step)) is not None:
+            return settings.get("name", step)
+    for step in ("clean", *PASSING_ON):
+        if (record := Path(folder) / f"{step}.json").is_file():
+            inputs = records.read_record(record, StepRecord)["inputs"]
+            return corpus_of(Path(next(iter(inputs))).parent) if inputs else None
+    return None
 
 
 def is_normalized(folder: Path) -> bool:

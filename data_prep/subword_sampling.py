@@ -33,7 +33,6 @@ class BytePairDropout:
     subword-nmt does with a vocabulary.
 
     Args:
-        path: the merges.
         dropout: p of Provilkov et al. 2020.
         vocabulary: units of the dictionary.
     """
@@ -87,7 +86,6 @@ class SentencePieceSampling:
     the best n or all, of a BPE model with dropout.
 
     Args:
-        path: the model.
         alpha: smoothing of Kudo 2018, or the dropout of a BPE model.
         nbest: how many are drawn from; -1: all. A BPE model knows nothing of it.
         vocabulary: units of the dictionary.
@@ -154,7 +152,6 @@ def make_sampler(preparation, vocabulary: Container[str], dropout: float, alpha:
     """What draws segmentations by the subword model of a binarized folder.
 
     Args:
-        preparation: of the folder.
         vocabulary: units of the dictionary.
         dropout: of BPE, or 0.
         alpha, nbest: of a unigram model; alpha 0 if there is to be dropout.

@@ -40,7 +40,6 @@ def word_boundaries(
     """Where every word of a line begins and ends in the line's subwords, half-open.
 
     Args:
-        words: the words of the line.
         units: its subwords, as the subword text has them.
         subword_type: "subword-nmt", "sentencepiece" or "none".
         path, line_number: where the words are from, for the error.

@@ -12,7 +12,7 @@
 
 The papers tokenize Chinese with jieba, Japanese with Juman++ (the thesis' chapters 3 and 4) and everything
 else with Moses (thesis 7.3.1, 8.2.1), which cuts words of many languages at joiners, combining marks and
-apostrophes. A name with "+lowercase" behind it is the same tokenizer with its words in lower case (2.3.2).
+apostrophes. A name with "+lowercase" behind it is the same tokenizer in lower case (thesis 2.3.2).
 """
 
 import functools

@@ -1,14 +1,12 @@
-"""Text to vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record. With
---token-states, `DIR/FILE.states.npy` has the states of its tokens.
+"""Turn text into vectors: `DIR/FILE.npy` has one vector per line of FILE, `DIR/FILE.npy.json` is its record.
+With --token-states, `DIR/FILE.states.npy` has the states of the tokens.
 
-Or, with --data, a teacher's vectors of binarized sentences, for training (thesis 3.3):
-`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, the sums over tokens of every layer of an encoder that
-stays frozen: `DATA/SPLIT.A-B.LANG.NAME.layers`.
+With --data, the command stores a teacher's vectors of binarized sentences for training (thesis 3.3):
+`DATA/SPLIT.A-B.LANG.NAME.vectors`. With --layer-sums, it stores the sums over tokens of every layer of a
+frozen encoder: `DATA/SPLIT.A-B.LANG.NAME.layers`.
 
-Empty lines have vectors too: what the encoder makes of nothing, or zeros where it has no token to read. Text
-is read in windows of lines, so that files may be larger than the memory; within a window, equal lines are
-encoded once, and lines of one length together. A command that was killed continues at the window where it
-was, and ends with the same bytes.
+An empty line has the vector that the encoder gives to no text, or zeros. Files may be larger than the memory,
+because text is read in windows of lines. A killed command continues and ends with the same bytes.
 """
 
 import os
@@ -63,15 +61,15 @@ class Encoding:
     of_data: DataOptions = field(compare=False)
     encoder: EncoderOptions
     language: str | None = option(
-        "of the text (default: what the name of FILE ends with)", type=LANGUAGE, metavar="LANG"
+        "language of the text (default: the end of FILE's name)", type=LANGUAGE, metavar="LANG"
     )
     token_states: bool = switch(
-        "also the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
+        "also store the states of all tokens, for `retrieve --similarity bert-score`: FILE.states.npy",
         compare=False,
     )
-    normalize: bool = switch("vectors of length 1")
+    normalize: bool = switch("store vectors of length 1")
     dtype: str = option(
-        "of the numbers on disk; float16 ends at 65504; int8 and binary (a bit) are of length 1",
+        "numbers on disk; float16 ends at 65504; int8 and binary (one bit) give vectors of length 1",
         "float32",
         choices=DTYPES,
     )

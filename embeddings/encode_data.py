@@ -53,29 +53,25 @@ class DataOptions:
     """Which sentences of binarized data are encoded."""
 
     data: Path | None = option(
-        "in place of FILE: binarized folder, whose sentences' vectors are stored there for training"
+        "in place of FILE: binarized folder; vectors of its sentences are stored there for training"
     )
-    split: list[str] | None = option(
-        f"of --data: names of sets (default: {SPLIT})", type=types.items(types.split)
-    )
+    split: list[str] | None = option(f"sets of --data (default: {SPLIT})", type=types.items(types.split))
     pairs: list[str] | None = option(
-        "of --data: pairs of languages, de-en,en-fr (default: all)",
+        "pairs of languages of --data, de-en,en-fr (default: all)",
         type=types.items(types.split),
         metavar="PAIR,…",
     )
-    name: str | None = option(
-        f"of --data: of the teacher, in names of files (default: {NAME})", type=types.split
-    )
+    name: str | None = option(f"name of the teacher in files of --data (default: {NAME})", type=types.split)
     text: Path | None = option(
-        "of --data: folder of its raw text, the --text of `data_prep binarize`; encoders of the data's"
-        " own dictionary need none, and evaluation sets lie in DATA/text"
+        "folder of the raw text of --data, the --text of `data_prep binarize`; not needed for encoders of the"
+        " data's own dictionary, and for evaluation sets, which are in DATA/text"
     )
     layer_sums: bool = switch(
-        "of --data: the sums over tokens of every layer, for what is trained above a frozen encoder"
+        "with --data: store the sums over tokens of every layer, to train above a frozen encoder"
         " (fairseq-train --layer-sums NAME)"
     )
     max_tokens: int | None = option(
-        "of --layer-sums: longer sentences are cut to so many tokens, </s> included, as by"
+        "with --layer-sums: cut sentences at this number of tokens, </s> included; give the"
         " --max-source-positions of the training (default: 120)"
     )
 

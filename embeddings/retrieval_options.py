@@ -27,61 +27,63 @@ TEXTS = Alternatives("texts", required=True)
 class Retrieval:
     """What is retrieved, and how."""
 
-    tatoeba: Path | None = option("LASER's layout: tatoeba.XXX-eng.XXX", among=TEXTS, metavar="DIR")
-    flores: Path | None = option("layout of Flores-200: SPLIT/CODE.SPLIT", among=TEXTS, metavar="DIR")
+    tatoeba: Path | None = option("folder in LASER's layout: tatoeba.XXX-eng.XXX", among=TEXTS, metavar="DIR")
+    flores: Path | None = option(
+        "folder in Flores-200's layout: SPLIT/CODE.SPLIT", among=TEXTS, metavar="DIR"
+    )
     un: Path | None = option(
-        "fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (3.2.1: with"
+        "fully aligned UN Parallel Corpus, UNv1.0.6way.LANG: every language with English (thesis 3.2.1: with"
         " --languages es,fr,ru,zh); encode it first, and give these vectors as --model",
         among=TEXTS,
         metavar="DIR",
     )
     parallel: list[Path] | None = option(
-        "line-parallel files, one per language, which ends their names: test.de test.en test.fr",
+        "line-parallel files, one per language, which is the end of the name: test.de test.en test.fr",
         among=TEXTS,
         metavar="FILE",
     )
     encoder: EncoderOptions
-    split: str = option("of Flores", "devtest", type=types.split)
+    split: str = option("set of Flores", "devtest", type=types.split)
     dataset: str | None = option("name of the test set in tables (default: Tatoeba, Flores, …)")
     pivot: str | None = option(
         "only pairs with this language (default: all pairs)", type=LANGUAGE, metavar="LANG"
     )
     languages: list[str] | None = option(
-        "only these (default: all)", type=types.items(LANGUAGE), metavar="LANG,…"
+        "only these languages (default: all)", type=types.items(LANGUAGE), metavar="LANG,…"
     )
     similarity: list[str] = option(
-        f"how the nearest sentence is chosen, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}"
+        f"measures that choose the nearest sentence, some of: {', '.join((*SIMILARITIES, BERT_SCORE))}"
         f" (default: {COSINE},ratio)",
         [COSINE, "ratio"],
         type=types.items(types.one_of((*SIMILARITIES, BERT_SCORE))),
     )
     normalize: float | None = option(
-        "measure cosine and bert-score also without the popular sentence effect, with this strength"
-        " (OneAligner 2.2: 0.75)",
+        "also measure cosine and bert-score after subtracting, with this strength, what a sentence scores"
+        " with an average other one (OneAligner 2.2: 0.75)",
         type=types.number(0, 1),
         metavar="ALPHA",
     )
     normalize_batch: int | None = option(
-        "of means over so many sentences a side (OneAligner 3.2: 256; default: all)", metavar="N"
+        "sentences a side over which --normalize takes means (OneAligner 3.2: 256; default: all)", metavar="N"
     )
-    without_specials: bool = switch("special tokens do not count in bert-score")
-    neighbours: int = option("of a sentence, for margins (xsim: 4)", 4)
+    without_specials: bool = switch("leave special tokens out of bert-score")
+    neighbours: int = option("neighbours of a sentence, for margins (xsim: 4)", 4)
     queries: int | None = option(
-        "lines that are queries, drawn at random; candidates are all (2.4.4: 2000 among 200,000)"
+        "number of lines drawn as queries; all lines are candidates (thesis 2.4.4: 2000 among 200,000)"
     )
-    seed: int = option("of the draw of --queries", 1, type=types.whole_number(0))
+    seed: int = option("seed of the draw of --queries", 1, type=types.whole_number(0))
     distractors: Path | None = option(
-        "further candidates, a sentence per line, in the language that the name ends with, or"
-        " eng_Latn_augmented.devtest (or _errtype.devtest.json) of LASER (xsim++)",
+        "further candidates, a sentence per line, in the language at the end of the name; or LASER's"
+        " eng_Latn_augmented.devtest or _errtype.devtest.json (xsim++)",
         metavar="FILE",
     )
     groups: Path | None = option(
-        "groups of languages for averages, NAME = ['de', 'fr'] per line; ems: Tables 2.5 and 2.7",
+        "groups of languages for averages, a line NAME = ['de', 'fr'] each; ems: thesis Tables 2.5 and 2.7",
         metavar="FILE.toml",
     )
     candidate_vectors: Path | None = option(
-        "vectors that `embeddings encode` has stored of the test set by the same encoder, for example in"
-        " binary: what is found; queries are encoded",
+        "candidates: vectors of the test set that `embeddings encode` has stored with the same encoder, for"
+        " example in binary; queries are encoded anew",
         metavar="DIR",
     )
     smaller: SmallerVectors

@@ -1,11 +1,11 @@
 """Sentence retrieval: how often a sentence's nearest neighbour in the other language is its translation.
 
-P@1 of both directions for every pair of languages, by cosine (thesis 2.4.1, 2.4.2), and by margin (2.4.4):
-the error rate with the margin `ratio` and 4 neighbours is LASER's xsim, given the texts. With --distractors,
-sentences that differ from a right one in a detail, it is xsim++ (Chen et al. 2023).
+The command measures P@1 of both directions for every pair of languages, by cosine and by margin (thesis
+2.4.1, 2.4.2, 2.4.4). With the margin `ratio` and 4 neighbours, the error rate is LASER's xsim. With
+--distractors, which differ from a right sentence in a detail, it is xsim++ (Chen et al. 2023).
 
-`bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine and bert-score are
-measured as they are and without the popular sentence effect, as cosine-normalized and bert-score-normalized.
+`bert-score` compares the states of tokens (Niu et al. 2022, 2.2). With --normalize, cosine-normalized and
+bert-score-normalized leave out what a sentence scores with an average other one.
 """
 
 import hashlib

@@ -19,13 +19,13 @@ class SmallerVectors:
     """Which smaller vectors."""
 
     vectors: list[str] = option(
-        f"also P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest few"
-        " are compared again with the query in float32",
+        f"also measure P@1 (cosine) of smaller vectors, some of: {', '.join(KINDS)}; rescored: the nearest"
+        " few are compared again with the query in float32",
         [],
         type=types.items(types.one_of(KINDS)),
     )
     widths: list[int] | None = option(
-        "also P@1 of the first so many numbers of vectors, of every kind of --vectors (float32 if none)",
+        "also measure P@1 of the first C numbers of vectors, for every kind of --vectors (float32 if none)",
         type=types.items(types.positive),
         metavar="C,…",
     )

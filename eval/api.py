@@ -18,7 +18,7 @@ from eval.probes.readers import Reader, load_reader
 from eval.probes.store import StateStore
 from eval.result_files import read_result
 from eval.translation.fairseq_model import FairseqModel
-from eval.translation.loading import load_translator, model_in
+from eval.translation.model_options import load_translator, model_in
 from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 __all__ = [
@@ -68,8 +68,8 @@ def probe(name: str, *options, output) -> pd.DataFrame:
         InputError: what the command would say.
     """
     if name not in COMMANDS or name == "states":
-        known = ", ".join(known for known in COMMANDS if known != "states")
-        raise InputError(f"probe {name!r}: expected one of {known}")
+        expected = ", ".join(name for name in COMMANDS if name != "states")
+        raise InputError(f"probe {name!r}: expected one of {expected}")
     module = importlib.import_module(COMMANDS[name][0])
     call_step(f"python -m eval probe {name}", module, [*map(str, options), "--output", str(output)])
     return read_rows(Path(output) / f"{name}.json")

@@ -66,21 +66,21 @@ def choices(system: System) -> dict | None:
     """The choice on every axis; None if nothing was recorded, as with translations made elsewhere."""
     from fairseq_ext.axes import record
 
-    found = record.choices(system.settings)
-    return found and found | {"pivot": system.pivot, "search": system.search}
+    choices_of_model = record.choices(system.settings)
+    return choices_of_model and choices_of_model | {"pivot": system.pivot, "search": system.search}
 
 
 def differing_axis(first: System, second: System) -> str | None:
     """The only axis on which two systems on the same dataset differ; None if there is no such axis."""
-    found = choices(first), choices(second)
-    if first.dataset != second.dataset or None in found:
+    choices_of_first, other = choices(first), choices(second)
+    if first.dataset != second.dataset or choices_of_first is None or other is None:
         return None
-    names = [name for name in found[0] | found[1] if found[0].get(name) != found[1].get(name)]
+    names = [name for name in choices_of_first | other if choices_of_first.get(name) != other.get(name)]
     return names[0] if len(names) == 1 else None
 
 
 def direction_order(kind: str, directions: list[str]) -> list[str]:
-    """Zero-shot directions by name; supervised ones as en-xx, xx-en, language by language (E.3-E.8)."""
+    """Zero-shot directions by name; supervised ones as en-xx, xx-en, by language (thesis E.3-E.8)."""
     if kind == "zero-shot":
         return sorted(directions)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from command_line.errors import InputError, at
 from command_line.measurements import (
     COLUMNS,
     NAMES,
@@ -30,9 +29,9 @@ class Measurements:
     """What was measured of some systems.
 
     Attributes:
-        systems: whose runs say how they were measured; the order of tables.
-        rows: of these runs. Columns: `COLUMNS` of `command_line.measurements`, an empty text for a missing
-            name; `run` numbers the runs of all systems together.
+        systems: in the order of tables; their runs say how they were measured.
+        rows: of these runs, with all `COLUMNS`, an empty text for a missing name; `run` numbers the runs of
+            all systems together.
     """
 
     systems: list[System]
@@ -51,9 +50,8 @@ class Measurements:
         """
         files: dict[Path, pd.DataFrame] = {}
         tables: list[pd.DataFrame] = []
-        firsts: dict[
-            tuple[str, ...], tuple[Run, dict]
-        ] = {}  # dataset, or dataset and system -> its first run
+        # dataset, or dataset and system -> its first run
+        firsts: dict[tuple[str, ...], tuple[Run, dict]] = {}
         for run in (run for system in systems for run in system.runs):
             path = run.path.with_suffix(".csv")
             if path not in files:
@@ -90,23 +88,21 @@ class Measurements:
         Args:
             by: columns, in the order of the keys behind the name of the system.
             repeats: the deviation is that of each repetition of each run.
-            scale: of the numbers.
 
         Returns:
-            (system, values of `by`) -> mean and deviation. A key is missing where a run of the system lacks
-            it.
+            (system, values of `by`) -> mean and deviation; no key where a run of the system lacks it.
         """
         runs = {system.name: len(system.runs) for system in self.systems}
         rows = self.rows[self.rows.measure == measure]
         if not repeats:
             rows = rows.assign(repeat=rows["repeat"].where(rows.system.map(runs) == 1))
         key = ["system", *by]
-        each = rows.groupby([*key, "run", "repeat"], dropna=False, sort=False).value.mean().mul(scale)
-        of_keys = each.reset_index().groupby(key, dropna=False, sort=False)
-        found = of_keys.agg(mean=("value", "mean"), std=("value", "std"), runs=("run", "nunique"))
+        of_runs = rows.groupby([*key, "run", "repeat"], dropna=False, sort=False).value.mean().mul(scale)
+        of_keys = of_runs.reset_index().groupby(key, dropna=False, sort=False)
+        means = of_keys.agg(mean=("value", "mean"), std=("value", "std"), runs=("run", "nunique"))
         return {
             tuple(place): MeanStd(mean, None if math.isnan(std) else std)
-            for *place, mean, std, measured in found.reset_index().itertuples(index=False, name=None)
+            for *place, mean, std, measured in means.reset_index().itertuples(index=False, name=None)
             if measured == runs[place[0]]
         }
 
@@ -131,19 +127,8 @@ class Measurements:
         for name, value in columns.items():
             rows = rows[rows[name].isin([value] if isinstance(value, str) else value)]
         measured = set(rows[["dataset", "system"]].drop_duplicates().itertuples(index=False, name=None))
-        return Measurements([one for one in self.systems if (one.dataset, one.name) in measured], rows)
-
-    def of_system(self, system: System, measure: str) -> pd.DataFrame:
-        """The rows of one measure of one system."""
-        return self.rows[(self.rows.system == system.name) & (self.rows.measure == measure)]
-
-    def have_same_layers(self, measure: str, first: System, other: System) -> bool:
-        """Whether a measure was taken in the same layers of the same directions of two systems."""
-        places = [
-            set(self.of_system(system, measure)[["kind", "direction", "layer"]].itertuples(index=False))
-            for system in (first, other)
-        ]
-        return places[0] == places[1]
+        systems = [system for system in self.systems if (system.dataset, system.name) in measured]
+        return Measurements(systems, rows)
 
 
 Cells = list[tuple[System, dict[str, str]]]
@@ -152,8 +137,8 @@ Cells = list[tuple[System, dict[str, str]]]
 def joined(parts: "Iterable[Measurements]") -> "Measurements":
     """What was measured on several datasets, or of several systems."""
     parts = list(parts)
-    rows = pd.concat([one.rows for one in parts], ignore_index=True) if parts else as_table([])
-    return Measurements([system for one in parts for system in one.systems], rows)
+    rows = pd.concat([part.rows for part in parts], ignore_index=True) if parts else as_table([])
+    return Measurements([system for part in parts for system in part.systems], rows)
 
 
 def as_cells(measured: "Measurements", cells: Cells) -> "Measurements":
@@ -178,49 +163,32 @@ def as_cells(measured: "Measurements", cells: Cells) -> "Measurements":
 
 
 def table_of(path: Path, sha256: str) -> pd.DataFrame:
-    """The rows of a file, whose checksum is known.
-
-    Raises:
-        InputError: as `read_columns`; a number stands in it twice.
-    """
+    """The rows of a file, whose checksum is known."""
     rows = _quickly_read(path, sha256)
     if rows is None:
         rows = as_table(read_columns(path, sha256))  # says which line is damaged
-    keys = [name for name in COLUMNS if name != "value"]
-    twice = rows[rows.duplicated(keys)]
-    if len(twice):
-        named = {name: value for name, value in twice.iloc[0][keys].items() if value == value and value != ""}
-        raise InputError(
-            f"{at(path, twice.index[0] + 2)}: stands in an earlier line, too: "
-            + ", ".join(f"{name} {value}" for name, value in named.items())
-        )
     return rows
 
 
 def _quickly_read(path: Path, sha256: str) -> pd.DataFrame | None:
-    """The rows of a file by pandas, which takes a tenth of the time; None if anything is not as it must be.
-
-    Raises:
-        InputError: the file is missing, or another one.
-    """
+    """By pandas, which takes a tenth of the time; None if anything is not as it must be."""
     check_written(path, sha256)
     types = dict.fromkeys(NAMES, str) | dict.fromkeys((*WHOLE, "value"), float)
+    missing = {name: [""] for name in WHOLE}
     try:
-        missing = {name: [""] for name in WHOLE}
         rows = pd.read_csv(
             path, dtype=types, keep_default_na=False, na_values=missing, float_precision="round_trip"
         )
     except ValueError:  # also pandas' errors of CSV and of encoding
         return None
     is_table = set(REQUIRED) <= set(rows) <= set(COLUMNS) and isinstance(rows.index, pd.RangeIndex)
-    if not is_table or not np.isfinite(rows.value).all():
+    if not is_table or not np.isfinite(rows.value).all() or rows.run.isna().any():
+        return None
+    is_named = all((rows[name] != "").all() for name in REQUIRED if name in NAMES)
+    is_whole = not any((rows[name] % 1 > 0).any() for name in WHOLE if name in rows)
+    if not is_named or not is_whole or rows.duplicated([name for name in rows if name != "value"]).any():
         return None
     whole = [name for name in WHOLE if name in rows and rows[name].notna().all()]
-    names_of_all = (rows[name] != "" for name in REQUIRED if name in NAMES)
-    if "run" not in whole or not all(of_all.all() for of_all in names_of_all):
-        return None
-    if any((rows[name] % 1 > 0).any() for name in WHOLE if name in rows):
-        return None
     return as_table(rows.astype(dict.fromkeys(whole, int)))
 
 
@@ -230,9 +198,7 @@ def as_table(rows: list[dict] | dict[str, list] | pd.DataFrame) -> pd.DataFrame:
 
 
 def in_groups(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of scores, each once for every average over directions that it belongs to: that is its `part`.
-    A mean over the rows of one is unweighted, and over those directions that have the measure.
-    """
+    """Rows of scores, each once for every average over directions that it belongs to: that is its `part`."""
     rows = rows[rows.part == ""]
     places = rows[["direction", "kind"]].drop_duplicates().itertuples(index=False, name=None)
     groups = {place: groups_of(*place) for place in places}
@@ -241,11 +207,7 @@ def in_groups(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_of(run: Run) -> pd.DataFrame:
-    """The rows of one run; reads its file.
-
-    Raises:
-        InputError: as `table_of`.
-    """
+    """The rows of one run; reads its file."""
     return _rows_of(table_of(run.path.with_suffix(".csv"), run.rows_sha256), run, 0)
 
 
@@ -260,19 +222,12 @@ def _ways(run: Run) -> dict:
     ways = {}
     for name in MEASURED_ALIKE:
         value = run.record.get(name)
-        ways |= (
-            {f"{name} of {key}": one for key, one in value.items()}
-            if isinstance(value, dict)
-            else {name: value}
-        )
+        of_each = {f"{name} of {key}": way for key, way in value.items()} if isinstance(value, dict) else {}
+        ways |= of_each or {name: value}
     return ways
 
 
 @lru_cache(maxsize=16)
 def measured_by(results: ResultSet, kind: str, allow_unlike: bool) -> Measurements:
-    """What the files of a kind hold; several sections of a report ask the same.
-
-    Raises:
-        InputError: as `Measurements.of`.
-    """
+    """What the files of a kind hold; several sections of a report ask the same."""
     return Measurements.of(results.systems_of(kind), allow_unlike or results.allow_unlike)

@@ -4,8 +4,6 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from command_line.records import check
-
 Kind = Literal["supervised", "zero-shot"]
 
 
@@ -33,21 +31,9 @@ class DataOfTranslation(TypedDict):
     dictionary_sha256: NotRequired[str | None]
 
 
-class TranslatingCheckpoint(TypedDict, total=False):
-    path: str | None
-    sha256: str | None
-    epoch: int | None
-
-
 class TranslatedDirection(TypedDict):
     kind: Kind
     lines: NotRequired[int | None]
-
-
-class Decoding(TypedDict):
-    sentences: int
-    seconds: float
-    decoder_tokens: NotRequired[int | None]
 
 
 class Translating(TypedDict):
@@ -61,8 +47,8 @@ class Translating(TypedDict):
     source_contrast: NotRequired[float | None]
     language_contrast: NotRequired[float | None]
     language_rescoring: NotRequired[float | None]
-    checkpoint: NotRequired[TranslatingCheckpoint | None]
-    decoding: NotRequired[Decoding | None]
+    checkpoint: NotRequired[dict | None]
+    decoding: NotRequired[dict[str, float | None] | None]
     command: NotRequired[str | None]
     versions: NotRequired[dict[str, str] | None]
 
@@ -78,24 +64,13 @@ class ScoredDirection(TypedDict):
     reference_sha256: str
 
 
-class Statistics(TypedDict):
-    file: str
-    sha256: str
-
-
-class CometRecord(TypedDict, total=False):
-    package: str | None
-    checkpoint: str | None
-    sha256: str | None
-
-
 class Scoring(TypedDict):
     command: str
     versions: dict[str, str]
     identifier: str
     identifier_labels: dict[str, str | None]
-    comet: NotRequired[CometRecord | None]
-    statistics: Statistics
+    comet: NotRequired[dict | None]
+    statistics: dict[str, str]
 
 
 class ScoresRecord(Translating):
@@ -109,18 +84,13 @@ class Input(TypedDict):
     sha256: str
 
 
-class Family(TypedDict):
-    overall: int
-    directions: int
-
-
 class Compared(Run):
     baseline: str
     compared: str
     axis: NotRequired[str | None]
     measure: NotRequired[str | None]
     measures: dict[str, str]
-    family: Family
+    family: dict[str, int]
 
 
 class ComparisonRecord(TypedDict):
@@ -139,12 +109,6 @@ class Layers(TypedDict):
     decoder: list[str]
 
 
-class PartNames(TypedDict):
-    encoder: NotRequired[str | None]  # language models have one side
-    decoder: NotRequired[str | None]
-    text_sha256: NotRequired[str | None]
-
-
 class StatesRecord(Run):
     supervised: list[str]
     layers: Layers
@@ -152,7 +116,7 @@ class StatesRecord(Run):
     forced: NotRequired[str | None]
     tags: list[int]
     eos: int
-    splits: dict[str, dict[str, PartNames]]
+    splits: dict[str, dict[str, dict[str, str | None]]]
 
 
 class DataSizeRecord(Rows):
@@ -163,13 +127,9 @@ class DataSizeRecord(Rows):
     direction: NotRequired[str | None]
 
 
-class Group(TypedDict):
-    pairs: list[str]
-
-
 class RetrievalRun(Run):
     texts: dict[str, str]
-    groups: dict[str, Group]
+    groups: dict[str, dict[str, list[str]]]
 
 
 class RetrievalRecord(TypedDict):
@@ -211,14 +171,3 @@ SCHEMAS = {
     "sts": SimilarityRecord,
     "finetuning": FinetuningRecord,
 }
-
-
-def check_result(record: dict, kind: str, path) -> None:
-    """Compare a result file with the schema of its kind; most have runs, whose numbers are rows beside it.
-
-    Raises:
-        InputError: the record is not as its kind demands; names the field.
-    """
-    check(record, SCHEMAS.get(kind, Rows), path)
-    if "inputs" in record:
-        check(record["inputs"], list[Input], path, "inputs")

@@ -6,7 +6,7 @@ files.
 """
 
 import hashlib
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,7 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check, field, read_json
 from command_line.result_file import FORMAT
-from eval.record_schemas import SCHEMAS, check_result
+from eval.record_schemas import SCHEMAS, Input, Rows
 
 WEIGHTS = "*.safetensors"
 
@@ -31,7 +31,8 @@ def read_result(path) -> dict:
     check(record, dict, path)
     check(record.get("format"), Literal[FORMAT], path, "format")
     if "kind" in record and (field(record, "kind", str, path) in SCHEMAS or "runs" in record):
-        check_result(record, record["kind"], path)
+        check(record, SCHEMAS.get(record["kind"], Rows), path)
+        check(record.get("inputs", []), list[Input], path, "inputs")
     return record
 
 
@@ -48,8 +49,8 @@ def checkpoint_now(record) -> Path | None:
     """What the field "checkpoint" of a result, or of one of its runs, names, if it is there now: a file, or
     the folder of a language model or adapter.
     """
-    known = record.get("checkpoint") if isinstance(record, dict) else None
-    path = known.get("path") if isinstance(known, dict) else None
+    checkpoint = record.get("checkpoint") if isinstance(record, dict) else None
+    path = checkpoint.get("path") if isinstance(checkpoint, dict) else None
     return Path(path) if path and isinstance(path, str) and weight_files(Path(path)) else None
 
 
@@ -63,19 +64,15 @@ def checkpoint_checksum(checkpoint: Path) -> str:
     sums = [checksum(path) for path in weight_files(checkpoint)]
     if len(sums) == 1:
         return sums[0]
-    return hashlib.sha256("".join(f"{one}\n" for one in sums).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{sha256}\n" for sha256 in sums).encode()).hexdigest()
 
 
-def is_overwritten(checkpoint: Path, result: Path, known: Container[str]) -> bool:
-    """Whether a checkpoint is another one now than those that a result is of, as after training anew or on.
-    The checksum is computed only of one that is newer than the result; copies may have other times.
-
-    Args:
-        checkpoint: from `checkpoint_now`, or another file.
-        known: checksums of the result's checkpoints.
+def is_overwritten(checkpoint: Path, result: Path, sha256: str | None) -> bool:
+    """Whether a checkpoint, or another file, is another one now than that of this checksum, which a result is
+    of. The checksum is computed only of one that is newer than the result; copies may have other times.
     """
     changed = max(path.stat().st_mtime_ns for path in weight_files(checkpoint))
-    return changed > result.stat().st_mtime_ns and checkpoint_checksum(checkpoint) not in known
+    return changed > result.stat().st_mtime_ns and checkpoint_checksum(checkpoint) != sha256
 
 
 def result_files(path, kinds: Iterable[str]) -> list[Path]:
@@ -87,12 +84,11 @@ def result_files(path, kinds: Iterable[str]) -> list[Path]:
     path = Path(path)
     if not path.is_dir():
         return [path]
-    found = [path / f"{kind}.json" for kind in kinds if (path / f"{kind}.json").is_file()]
-    if not found:
-        raise InputError(
-            f"{path}: no result file in it, expected one of: {', '.join(f'{kind}.json' for kind in kinds)}"
-        )
-    return found
+    names = [f"{kind}.json" for kind in kinds]
+    files = [path / name for name in names if (path / name).is_file()]
+    if not files:
+        raise InputError(f"{path}: no result file in it, expected one of: {', '.join(names)}")
+    return files
 
 
 def result_file(path, name: str) -> Path:

@@ -39,18 +39,8 @@ class ResultSet:
     reference: Path | None = None
 
     @classmethod
-    def load(
-        cls,
-        paths: Iterable,
-        kinds: Iterable[str],
-        **shown,
-    ) -> "ResultSet":
-        """Read files; a folder stands for all result files in it.
-
-        Args:
-            kinds: the kinds of files that some section shows.
-            shown: the other attributes.
-        """
+    def load(cls, paths: Iterable, kinds: Iterable[str], **shown) -> "ResultSet":
+        """Read files of these kinds; a folder stands for all such files in it."""
         files: dict[str, list[tuple[Path, dict]]] = {kind: [] for kind in kinds}
         for path in (path for given in paths for path in result_files(given, files)):
             record = read_result(path)
@@ -65,15 +55,11 @@ class ResultSet:
 
     @cached_property
     def _scores(self) -> list[Scores]:
-        return [Scores.load(path) for path, _ in self.of_kind("scores")]
+        return [Scores.of(path, record) for path, record in self.of_kind("scores")]
 
     @cached_property
     def systems(self) -> list[System]:
-        """Systems in the order of Table 8.2.
-
-        Raises:
-            InputError: as `group_runs`, `check_comet`, `check_identifier`.
-        """
+        """Systems that translate, in the order of Table 8.2; checked."""
         systems = group_runs(self._scores)
         check_comet(self._scores)
         check_identifier(self._scores)
@@ -92,12 +78,7 @@ class ResultSet:
         return by_dataset(self.systems)[dataset]
 
     def probed(self, kind: str) -> list[System]:
-        """The systems of the "runs" of all files of a kind, in the order given.
-
-        Raises:
-            InputError: two runs are the same seed of a system, or runs under one name are other systems, or
-                were measured in other ways.
-        """
+        """The systems of the "runs" of all files of a kind, in the order given; checked by `group_runs`."""
         runs = [
             Run(path, run, record, number)
             for path, record in self.of_kind(kind)
@@ -111,20 +92,18 @@ class ResultSet:
         Raises:
             InputError: a training or a search was made anew in between; names both files.
         """
-        scored = {(one.dataset, one.name, one.seed): one for system in self.systems for one in system.runs}
+        scored = {(run.dataset, run.name, run.seed): run for system in self.systems for run in system.runs}
         for kind, path, record in ((kind, *file) for kind, files in self.files.items() for file in files):
-            for run in record.get("runs", []):
-                known = (run.get("checkpoint") or {}).get("sha256")
-                system = run.get("system") or {}
-                one = scored.get((run.get("dataset"), system.get("name"), system.get("seed")))
-                if known and one and one.value("checkpoint", "sha256") not in (None, known):
+            for probed in (Run(path, run) for run in record.get("runs", [])):
+                run = scored.get((probed.dataset, probed.system["name"], probed.seed))
+                sha256s = {each.value("checkpoint", "sha256") for each in (run, probed) if each} - {None}
+                has_other_search = (
+                    kind in OF_TRANSLATIONS and run and probed.record.get("search") != run.search
+                )
+                if len(sha256s) > 1 or has_other_search:
+                    what = "checkpoint" if len(sha256s) > 1 else "search"
                     raise InputError(
-                        f"{path}: is of another checkpoint of {one.name!r} than {one.path}; probe that one"
-                        " again"
-                    )
-                if one and kind in OF_TRANSLATIONS and run.get("search") != one.search:
-                    raise InputError(
-                        f"{path}: is of another search of {one.name!r} than {one.path}; probe that one again"
+                        f"{path}: is of another {what} of {run.name!r} than {run.path}; probe that one again"
                     )
 
     def overwritten(self) -> list[tuple[Path, Path]]:
@@ -132,18 +111,17 @@ class ResultSet:
         Its path is as it was given then: from elsewhere it may not be found, and nothing is known. Of a
         language model it is the folder of what was tuned last.
         """
-        found = []
+        overwritten = []
         for path, record in self.of_kind("scores"):
-            checkpoint, translated = checkpoint_now(record), path.with_name(TRANSLATION)
+            translated = path.with_name(TRANSLATION)
             # Scores may have been made again, of old translations.
-            made = translated if translated.exists() else path
-            if checkpoint and is_overwritten(checkpoint, made, {record["checkpoint"].get("sha256")}):
-                found.append((path, checkpoint))
-        return found
+            checkpoints = _changed_checkpoint(record, translated if translated.exists() else path)
+            overwritten += [(path, checkpoint) for checkpoint in checkpoints]
+        return overwritten
 
     def outdated(self) -> list[tuple[Path, Path]]:
-        """What probes found, and files that it was made from, where these are others now: logs, checkpoints,
-        results, and checkpoints that these results are of. Paths as for `overwritten`.
+        """Results of probes, and files that they were made from, where these are others now: logs,
+        checkpoints, results, and checkpoints that these results are of. Paths as for `overwritten`.
         """
         probed = [file for kind, files in self.files.items() if kind not in COMPARED for file in files]
         return [(path, file) for path, record in probed for file in _changed_inputs(path, record)]
@@ -155,20 +133,17 @@ class ResultSet:
 
 def _changed_inputs(path: Path, record: dict) -> list[Path]:
     changed = []
-    for one in record.get("inputs", []):
-        file = Path(one["path"])
-        if not file.is_file():
-            continue
-        if is_overwritten(file, path, {one["sha256"]}):
+    for given in record.get("inputs", []):
+        file = Path(given["path"])
+        if file.is_file() and is_overwritten(file, path, given["sha256"]):
             changed.append(file)
-        elif file.suffix == ".json":
-            changed += _changed_checkpoint(file)
+        elif file.is_file() and file.suffix == ".json":
+            changed += _changed_checkpoint(read_json(file), file)
     return changed
 
 
-def _changed_checkpoint(result: Path) -> list[Path]:
-    """The checkpoint that a result is of, if it is another one now."""
-    record = read_json(result)  # of whatever kind
+def _changed_checkpoint(record, result: Path) -> list[Path]:
+    """The checkpoint that the record of a result (of whatever kind) names, if it is another one now."""
     checkpoint = checkpoint_now(record)
-    is_another = checkpoint and is_overwritten(checkpoint, result, {record["checkpoint"].get("sha256")})
+    is_another = checkpoint and is_overwritten(checkpoint, result, record["checkpoint"].get("sha256"))
     return [checkpoint] if is_another else []

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
@@ -10,6 +11,7 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
+from data_prep.formats.package import dataset_of
 from eval.record_schemas import TranslationRecord
 from eval.result_files import read_result, split_direction
 from eval.systems import SEARCH_OPTIONS, TOKENIZER, Run
@@ -25,12 +27,18 @@ class Translation(Run):
     them).
     """
 
+    step: ClassVar[str] = "translate"
+
     @classmethod
     def load(cls, path) -> "Translation":
         """Read and check the file; `InputError` names the file and the field that is wrong."""
-        path = Path(path)
+        check_finished(Path(path).parent, cls.step)
+        return cls.of(Path(path), read_result(path))
+
+    @classmethod
+    def of(cls, path: Path, record: dict) -> "Translation":
+        """As `load`, of a record that `read_result` has read."""
         check_finished(path.parent, "translate")
-        record = read_result(path)
         check(record, TranslationRecord, path)
         plain_name(record["split"], f"{path}: field split")
         for direction in record["directions"]:
@@ -61,8 +69,8 @@ class Translation(Run):
 
     @property
     def dataset(self) -> str:
-        """What the test set is called in tables: the field `dataset`, or the name of the data folder."""
-        return str(self.record.get("dataset") or Path(self.record["data"]["path"]).name)
+        """What the test set is called in tables: the field `dataset`, or what the data folder says."""
+        return str(self.record.get("dataset") or dataset_of(self.folder / self.record["data"]["path"]))
 
     @property
     def languages(self) -> set[str]:
@@ -84,16 +92,15 @@ class Translation(Run):
 class Scores(Translation):
     """One scored folder: everything of the translation, and how it was scored; the scores are rows beside."""
 
+    step = "score"
     compared_alike = ("kind", "reference_sha256", "bleu_signature")
 
     @classmethod
-    def load(cls, path) -> "Scores":
-        check_finished(Path(path).parent, "score")
-        scores = super().load(path)
-        if scores.record.get("kind") != "scores":
-            raise InputError(
-                f"{path}: kind is {scores.record.get('kind')!r}, expected 'scores'; run: eval score"
-            )
+    def of(cls, path: Path, record: dict) -> "Scores":
+        check_finished(path.parent, "score")
+        scores = super().of(path, record)
+        if record.get("kind") != "scores":
+            raise InputError(f"{path}: kind is {record.get('kind')!r}, expected 'scores'; run: eval score")
         scores._check_translation()
         return scores
 
@@ -130,44 +137,45 @@ class Scores(Translation):
         if self.path.name != SCORES or not translated.is_file():
             return
         translation = Translation.load(translated)
-        for name in ("system", "checkpoint", "data", "split", "pivot", *SEARCH_OPTIONS):
-            if self.record.get(name) != translation.record.get(name):
-                raise self._refusal(f"field {name!r}")
-        for direction in sorted(set(self.directions) | set(translation.directions)):
-            if not self._is_of(translation, direction):
-                raise self._refusal(f"direction {direction}")
+        fields = ("system", "checkpoint", "data", "split", "pivot", *SEARCH_OPTIONS)
+        others = [
+            f"field {name!r}" for name in fields if self.record.get(name) != translation.record.get(name)
+        ]
+        others += [
+            f"direction {direction}"
+            for direction in sorted(set(self.directions) | set(translation.directions))
+            if not self._is_of(translation, direction)
+        ]
+        if others:
+            raise InputError(
+                f"{self.path}: is of another translation than {TRANSLATION} beside it ({others[0]}); score"
+                " again"
+            )
 
     def _is_of(self, translation: Translation, direction: str) -> bool:
         """Whether a direction was scored as it is translated. Of translations made elsewhere the record does
         not say what is in their files, so that the files are looked at, where they are still there.
         """
-        scored, written = (one.directions.get(direction) for one in (self, translation))
+        scored, written = (translated.directions.get(direction) for translated in (self, translation))
         if not scored or not written:
             return False
-        known, file = scored.get("sha256"), translation.folder / f"{direction}.txt"
-        if known and written.get("sha256") is None:
-            return not file.is_file() or checksum(file) == known
-        return known == written.get("sha256")
-
-    def _refusal(self, where: str) -> InputError:
-        return InputError(
-            f"{self.path}: is of another translation than {TRANSLATION} beside it ({where}); score again"
-        )
+        sha256, file = scored.get("sha256"), translation.folder / f"{direction}.txt"
+        if sha256 and written.get("sha256") is None:
+            return not file.is_file() or checksum(file) == sha256
+        return sha256 == written.get("sha256")
 
 
 def card_and_rows(record: dict) -> tuple[dict, list[dict]]:
-    """What `scores.json` holds, which has no numbers, and the rows of `scores.csv`.
-
-    Args:
-        record: with the numbers and the texts of every direction.
-    """
+    """What `scores.json` holds, which has no numbers, and the rows of `scores.csv`, from a record of all."""
     measured, card = Measured(), record | {"directions": {}}
     rows = []
     for direction, entry in record["directions"].items():
-        texts = {name: one for name, one in entry.items() if name in TEXTS or name.endswith("sha256")}
+        texts = {name: value for name, value in entry.items() if name in TEXTS or name.endswith("sha256")}
         card["directions"][direction] = texts
         place = {"kind": entry["kind"], "direction": direction}
-        rows += numbers({name: entry[name] for name in entry.keys() - texts.keys() - COUNTS.keys()}, **place)
+        rows += numbers(
+            {name: entry[name] for name in entry if name not in texts and name not in COUNTS}, **place
+        )
         for name, measure in COUNTS.items():
             for language, count in entry.get(name, {}).items():
                 rows += numbers({measure: count}, **place, part=language)

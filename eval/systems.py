@@ -1,8 +1,4 @@
-"""Systems with their runs: what was measured of several trainings that differ in their seed only.
-
-Scored folders and the result files of probes hold runs alike. Here is the one place where runs become
-systems, get their labels, and give the mean and the deviation that tables and figures show.
-"""
+"""Systems with their runs: what was measured of several trainings that differ in their seed only."""
 
 import statistics
 from collections.abc import Callable, Iterable
@@ -157,10 +153,10 @@ class Run:
 
     def value(self, *keys: str) -> Any:
         """What the record holds under these keys, one below the other; None where one is missing."""
-        found: Any = self.record
+        value: Any = self.record
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
 
 
 @dataclass(frozen=True)
@@ -214,7 +210,7 @@ class System:
 
 def by_dataset(systems: Iterable[System]) -> dict[str, list[System]]:
     """Dataset -> the systems on it, both in the order given."""
-    found: dict[str, list[System]] = {}
+    systems_of: dict[str, list[System]] = {}
     for system in systems:
-        found.setdefault(system.dataset, []).append(system)
-    return found
+        systems_of.setdefault(system.dataset, []).append(system)
+    return systems_of

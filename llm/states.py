@@ -30,6 +30,7 @@ from command_line.progress import progress
 from command_line.provenance import path_in_record
 from command_line.step import Step
 from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel_lines import say_skipped, with_words
 from eval.probes.store import KIND, NO_TOKEN, SIDES, store_files, write_index, write_vocabulary
@@ -210,7 +211,7 @@ def describe(job: Extraction, model, parts: list[Part], seconds: float) -> dict:
     return {
         **job.model.provenance(job.prompts.label),
         "data": {"path": path_in_record(job.data, job.output)},
-        "dataset": job.dataset or job.data.resolve().name,
+        "dataset": job.dataset or dataset_of(job.data),
         "max_lines": job.max_lines,
         "supervised": [format_direction(direction) for direction in sorted(job.model.taught())],
         "layers": {side: layers if side == job.side else [] for side in SIDES},

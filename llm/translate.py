@@ -27,6 +27,7 @@ from command_line.option_classes import by_name, force_switch, option, output_fo
 from command_line.outputs import check_other_folder
 from command_line.provenance import path_in_record
 from data_prep.formats.directions import Direction, directions_or, format_direction, parse_directions
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
 from data_prep.formats.texts import LANGUAGE
 from eval.translation.evaluated_model import SETS
@@ -192,7 +193,7 @@ def describe(job: PromptedJob) -> dict:
         **job.model.provenance(job.asked.label),
         "prompt_template": job.asked.template,
         "data": {"path": path_in_record(job.data, job.output), "dictionary_sha256": None},
-        "dataset": job.dataset or job.data.resolve().name,
+        "dataset": job.dataset or dataset_of(job.data),
         "split": job.split,
         "beam": job.search.beam,
         "max_len_b": job.search.max_output,

@@ -1,4 +1,4 @@
-"""Tune a language model on instructions: low-rank adapters, in one of the curricula of the thesis (6.3.2).
+"""Tune a language model on instructions: low-rank adapters, in one of the curricula of thesis 6.3.2.
 
 --model is a folder of a causal language model of transformers (BLOOMZ, for example), --instructions the
 output of `llm instruct`. --curriculum says which objectives are learned: `mt` is the baseline MTInstruct,
@@ -131,7 +131,7 @@ def train_stages(job: Tuning, stages: list, processes: Processes) -> None:
 def best_of_rates(job: Tuning, stage, tokenizer, state: Path, target: Path, processes: Processes) -> None:
     """Train a stage with every learning rate; the result with the lowest validation loss becomes the stage's.
 
-    The thesis chose the rate of each experiment so (6.3.2). A rate that is too high for the stage has none.
+    Thesis 6.3.2 chose the rate of each experiment so. A rate that is too high for the stage has none.
     """
     from data_prep.transformers_trainer import Diverged
     from llm.tuning.training import tune_stage

@@ -160,8 +160,8 @@ def numbers_of(
 ) -> np.ndarray | None:
     """One number per seed; None while one is not there."""
     if pair := measures[measure].difference:
-        both = [numbers_of(trainings, measures, experiment, one, system, seeds) for one in pair]
-        return None if any(one is None for one in both) else both[0] - both[1]
+        both = [numbers_of(trainings, measures, experiment, name, system, seeds) for name in pair]
+        return None if any(values is None for values in both) else both[0] - both[1]
     rows = trainings[
         (trainings.dataset == experiment) & (trainings.system == system) & (trainings.measure == measure)
     ].set_index("seed")

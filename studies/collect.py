@@ -79,14 +79,14 @@ def number(file: Path, measure: Measure, seed: int) -> float:
     return measure.scale * sum(values) / len(values) if values else math.nan
 
 
-def merged(known: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def merged(trainings: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Both, in a fixed order.
 
     Raises:
         InputError: a number is known, and was another one.
     """
     keys = list(COLUMNS[:-1])
-    both = known.merge(rows, on=keys, how="outer", suffixes=("", "_now"))
+    both = trainings.merge(rows, on=keys, how="outer", suffixes=("", "_now"))
     other = both[both.value.notna() & both.value_now.notna() & (both.value != both.value_now)]
     if len(other):
         first = other.iloc[0]
@@ -103,9 +103,9 @@ def main(options: Options) -> None:
     claims, trainings = read_claims(options.claims), read_trainings(options.trainings)
     for experiment, folder in options.folders:
         if experiment not in claims.experiments or not (folder / "models").is_dir():
-            known = ", ".join(claims.experiments)
+            expected = ", ".join(claims.experiments)
             given = f"{experiment}={folder}"
-            raise InputError(f"{given}: expected a folder with models in it, of one of: {known}")
+            raise InputError(f"{given}: expected a folder with models in it, of one of: {expected}")
         rows = pd.DataFrame(numbers(experiment, folder, claims.measures), columns=list(COLUMNS))
         trainings = merged(trainings, rows)
     with atomic_path(options.trainings) as path:

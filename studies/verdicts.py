@@ -31,7 +31,7 @@ from studies.power import largest_deviation, smallest_correlation, smallest_diff
 
 HERE = Path(__file__).parent
 AGREES, CONTRADICTS, CANNOT_TELL, WAITING = "agrees", "contradicts", "cannot tell", "waiting"
-SHOWN = ("number", "claim", "effect", "p", "verdict")  # in the page; the CSV file has all
+SHOWN = ("number", "claim", "effect", "verdict (p)")  # in the page; the CSV file has all
 COST = ("updates", "words", "operations", "cpu_seconds")
 
 
@@ -108,7 +108,9 @@ def _measured(claims: Claims, claim: Claim, trainings, paired: bool) -> Decision
             estimate([(weight, numbers[system, claim.measure]) for system, weight in contrast.items()])
             for contrast in claim.contrasts
         )
-    return Decision(claim, estimates, together([finding(claim.expect, claim.than, one) for one in estimates]))
+    return Decision(
+        claim, estimates, together([finding(claim.expect, claim.than, estimate) for estimate in estimates])
+    )
 
 
 def finding(expect: str, than: float, estimate: Estimate) -> tuple[bool, float]:
@@ -156,7 +158,7 @@ def row(claims: Claims, decision: Decision, trainings) -> dict[str, str]:
             "seeds": f"{len(claims.seeds[claim.seeds])}{', paired' if claim.paired else ''}",
             "family": claim.family,
             "smallest difference": smallest(claims, claim),
-            "effect": "; ".join(effect(claims, claim, one) for one in decision.estimates),
+            "effect": "; ".join(effect(claims, claim, estimate) for estimate in decision.estimates),
             "p": p_text(decision.finding[1]) if decision.finding else "",
             "cost": cost(claims, claim, trainings),
         }
@@ -203,13 +205,15 @@ def smallest(claims: Claims, claim: Claim) -> str:
     terms = {tuple((weight, seeds) for weight in contrast.values()) for contrast in claim.contrasts}
     unit, of = f"{' ' * bool(measure.unit)}{measure.unit}", " of the differences" if claim.paired else ""
     if claim.expect == "alike":
-        largest = min(largest_deviation(one, level, claim.paired) for one in terms) * claim.than
+        largest = (
+            min(largest_deviation(of_contrast, level, claim.paired) for of_contrast in terms) * claim.than
+        )
         return f"deviation{of} up to {largest:.2f}{unit}"
-    difference_seen = max(smallest_difference(one, level, claim.paired) for one in terms)
-    known = None if claim.paired else claims.experiments[claim.experiment].deviations.get(claim.measure)
-    if known is None:
+    difference_seen = max(smallest_difference(of_contrast, level, claim.paired) for of_contrast in terms)
+    deviation = None if claim.paired else claims.experiments[claim.experiment].deviations.get(claim.measure)
+    if deviation is None:
         return f"{difference_seen:.1f} deviations{of}"
-    return f"{difference_seen * known:.{measure.digits}f}{unit}"
+    return f"{difference_seen * deviation:.{measure.digits}f}{unit}"
 
 
 def cost(claims: Claims, claim: Claim, trainings) -> str:
@@ -244,8 +248,15 @@ def filled(page: str, tables: dict[str, str], path: Path) -> str:
 
 
 def markdown(rows: list[dict[str, str]]) -> str:
-    """Claims with their sections in brackets."""
-    rows = [row | {"claim": f"{row['claim']} ({row['section']})"} for row in rows]
+    """A table of claims; in brackets their sections, and the p-values of their verdicts."""
+    rows = [
+        row
+        | {
+            "claim": f"{row['claim']} ({row['section']})",
+            "verdict (p)": row["verdict"] + f" ({row['p']})" * bool(row["p"]),
+        }
+        for row in rows
+    ]
     lines = [list(SHOWN), ["---"] * len(SHOWN), *([row.get(name) or "–" for name in SHOWN] for row in rows)]
     return "\n".join(
         f"| {' | '.join(re.sub(r'[|]', chr(92) + '|', text) for text in line)} |" for line in lines
@@ -255,16 +266,16 @@ def markdown(rows: list[dict[str, str]]) -> str:
 def main(options: Options) -> None:
     claims, trainings = read_claims(options.claims), read_trainings(options.trainings)
     decisions = decide(claims, trainings, options.paired)
-    rows = {one.claim.number: row(claims, one, trainings) for one in decisions}
-    tried = [one for one in claims.claims if one.not_tried is None]
+    rows = {decision.claim.number: row(claims, decision, trainings) for decision in decisions}
+    tried = [claim for claim in claims.claims if claim.not_tried is None]
     tables = {
-        chapter: markdown([rows[one.number] for one in tried if one.chapter == chapter])
+        chapter: markdown([rows[estimate.number] for estimate in tried if estimate.chapter == chapter])
         for chapter in claims.chapters
-        if any(one.chapter == chapter for one in tried)
+        if any(estimate.chapter == chapter for estimate in tried)
     }
     if options.data:
-        columns = list(dict.fromkeys(name for one in rows.values() for name in one))
-        table = [columns, *([one.get(name, "") for name in columns] for one in rows.values())]
+        columns = list(dict.fromkeys(name for shown in rows.values() for name in shown))
+        table = [columns, *([shown.get(name, "") for name in columns] for shown in rows.values())]
         write_text(options.data, csv_text(table))
     if options.page:
         check_file(options.page, "a page with marks for tables")

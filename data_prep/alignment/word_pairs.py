@@ -24,7 +24,6 @@ class NumberedText:
     Attributes:
         words: word -> number, from 0; grows only if `grow`; an unknown word is `len(words)`.
         tokens: numbers of all words, int32, line after line.
-        lengths: words of every line.
         begins: where every line begins in `tokens`.
     """
 

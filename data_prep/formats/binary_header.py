@@ -11,7 +11,6 @@ def read_header(path: Path, layout: struct.Struct, magic: bytes, command: str) -
     """The fields of a header, and the size of the file in bytes.
 
     Args:
-        path: the file.
         layout: of the header; its first field is the magic bytes, which are left out of the result.
         magic: what files of this kind begin with.
         command: what the user runs to write them.

@@ -18,9 +18,11 @@ from command_line.completion import check_unchanged, read_settings
 from command_line.errors import InputError
 from command_line.names_in_records import path_inside
 from command_line.records import check
+from data_prep.formats.preparation import FILE_NAME, Preparation
 
 NAME = "package"  # of the command, and of its record
 RECORD = f"{NAME}.json"
+NAMELESS = ("data", "data-bin", "binarized")  # folders that are called so
 
 
 class PackageSettings(TypedDict):
@@ -33,7 +35,6 @@ class Package:
     """A packaged system.
 
     Attributes:
-        folder: where it lies now.
         checkpoints: one, or those of an ensemble.
         dataset: name of the binarized folder of its training.
     """
@@ -90,8 +91,14 @@ def single_checkpoint(path) -> Path:
 
 
 def dataset_of(data) -> str:
-    """What a folder with evaluation sets is called in tables, wherever a packaged one lies."""
-    return Package.load(data).dataset if is_package(data) else Path(data).resolve().name
+    """What a folder with evaluation sets is called in tables, wherever a packaged one lies: by its own name;
+    one that is just called "data", by its corpus.
+    """
+    if is_package(data):
+        return Package.load(data).dataset
+    folder = Path(data).resolve()
+    has_no_name = folder.name in NAMELESS and (folder / FILE_NAME).is_file()
+    return (has_no_name and Preparation.load(folder).corpus) or folder.name
 
 
 def _check_links(folder: Path) -> None:

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -37,6 +37,7 @@ class PreparationRecord(TypedDict):
     text_sha256: dict[str, str]
     monolingual: dict[str, dict[str, int]]
     normalized: bool
+    corpus: NotRequired[str | None]
 
 
 def raw_text_path(folder, split: str, pair: str, language: str) -> Path:
@@ -59,6 +60,7 @@ class Preparation:
         text_sha256: "test.de-en.de" -> checksum of that raw text file.
         monolingual: split -> {"ja": number of lines} of monolingual text.
         normalized: `clean` or `phrasebook` normalized the text before it was tokenized.
+        corpus: the name of the corpus that it was made from; None of text of one's own.
     """
 
     folder: Path
@@ -70,6 +72,7 @@ class Preparation:
     text_sha256: dict[str, str] = dataclasses.field(default_factory=dict)
     monolingual: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     normalized: bool = False
+    corpus: str | None = None
 
     @classmethod
     def load(cls, folder) -> "Preparation":

@@ -33,7 +33,6 @@ class Kind(NamedTuple):
 
     Attributes:
         magic: 8 bytes, with which they begin.
-        columns: numbers of a row.
         command: what the user runs to write them.
     """
 

@@ -117,7 +117,6 @@ class Structures(RaggedArray):
     `len()` is the number of lines, `[i]` the `Structure` of line `i` (from 0) or None.
 
     Args:
-        path: the file.
         name: of its kind, `BUNSETSU` or `PHRASES`.
 
     Raises:

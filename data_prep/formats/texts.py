@@ -17,7 +17,7 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError
-from command_line.lines import count_lines, uncompressed_name
+from command_line.lines import count_lines, find_text, uncompressed_name
 from command_line.options import OptionType, items, matched, require
 from command_line.outputs import atomic_path
 
@@ -218,6 +218,14 @@ def check_parallel(texts: Iterable[Text]) -> None:
                 f"{short}: has {lines[short]} lines but {longer} has {lines[longer]}; "
                 "parallel files need equally many lines"
             )
+
+
+def text_file(path: Path, of: Path) -> Path:
+    """The file of this name, plain or compressed, that belongs to another one."""
+    found = find_text(path)
+    if found is None:
+        raise InputError(f"{path}: no such file (nor compressed), expected what belongs to {of}")
+    return found
 
 
 def language_in_name(path) -> str | None:

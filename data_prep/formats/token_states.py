@@ -56,7 +56,6 @@ class TokenStatesFile:
     """The states of a text's tokens.
 
     Attributes:
-        path: of the states.
         states: tokens x C, memory-mapped.
         special: tokens, true where it is no word.
         begins: of line i the tokens `begins[i]` to `begins[i + 1]`.

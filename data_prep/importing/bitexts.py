@@ -22,7 +22,6 @@ class Bitext:
     """Two languages, or one, of the tables of a split that have them.
 
     Attributes:
-        split: train, valid or test.
         pair: in alphabetical order, or the only language.
         tables: one after the other.
     """

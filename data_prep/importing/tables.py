@@ -42,7 +42,6 @@ class Table:
     """Line-parallel text.
 
     Attributes:
-        languages: of the columns.
         blocks: reads the text anew at every call, in blocks that can travel to another process.
         columns: function from a block to its columns: the texts of each language, None where there is no
             translation, and last, if there are documents, the name of every row's document.

@@ -14,7 +14,6 @@ def reversed_bunsetsu(words: Sequence[str], ends: Sequence[int]) -> list[int]:
     bunsetsu in which it stands; は ends a chunk that its bunsetsu still belongs to.
 
     Args:
-        words: of the sentence.
         ends: where every bunsetsu ends, in words.
     """
     order: list[int] = []

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from command_line.errors import InputError, at
-from command_line.lines import find_text, read_lines, uncompressed_name
+from command_line.lines import read_lines, uncompressed_name
 from command_line.numbers import natural
+from data_prep.formats.texts import text_file
 from data_prep.parsing.constituency import Phrase, tree_of_phrases
 from data_prep.parsing.dependencies import tree_of_dependencies
 from data_prep.parsing.tokens_to_words import ends_of
@@ -26,11 +27,7 @@ _COLUMNS = 10
 
 def parse_file(folder: Path, text_path: Path, parser: str) -> Path:
     """The file of parses that belongs to a file of text, plain or compressed."""
-    wanted = Path(folder) / (uncompressed_name(text_path) + SUFFIXES[parser])
-    path = find_text(wanted)
-    if path is None:
-        raise InputError(f"{wanted}: no such file (nor compressed), expected the parses of {text_path}")
-    return path
+    return text_file(folder / (uncompressed_name(text_path) + SUFFIXES[parser]), text_path)
 
 
 def read_parses(path: Path, parser: str) -> Iterator[Parse]:

@@ -35,7 +35,6 @@ class ParserChoice(NamedTuple):
     Attributes:
         name: key of `PARSERS`.
         model: name or path of the model; "" for the parser's own, which has no name.
-        language: code of the language of the text.
     """
 
     name: str

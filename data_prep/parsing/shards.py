@@ -31,7 +31,6 @@ class Shard(NamedTuple):
     """Consecutive lines to parse, and all that is needed for it.
 
     Attributes:
-        number: from 0.
         block: the tokenized lines, and, if there is a second file, the same lines before tokenization.
         parses: the parses of its lines that are not empty, from `parses_path`; empty if a parser makes them.
     """
@@ -46,7 +45,6 @@ class Result(NamedTuple):
     """The structures of the lines of a shard.
 
     Attributes:
-        number: of the shard.
         values: of every line, as `structures.encode` makes them; empty for a line without a structure.
         counts: `lines`; `empty`, `unparsed` (the parser failed), `unmapped` (what was parsed is not the
             text), `too-long`, `analysed`; over the parsed lines `words`, `moved` (words whose position the

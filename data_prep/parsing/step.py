@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from command_line.completion import check_finished
 from command_line.dask_workers import DaskWorkers
 from command_line.errors import InputError
-from command_line.lines import count_lines, find_text, uncompressed_name
+from command_line.lines import count_lines, uncompressed_name
 from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import remove_leftovers, write_json
 from command_line.progress import progress
@@ -28,7 +28,7 @@ from command_line.records import read_json, read_record
 from command_line.workers import Workers, dask_option, workers_option
 from data_prep.blocks import read_blocks
 from data_prep.formats.structures import join_structures, structure_path, write_structures
-from data_prep.formats.texts import SPLITS, split_of
+from data_prep.formats.texts import SPLITS, split_of, text_file
 from data_prep.parsing.parse_files import SUFFIXES, parse_file, read_parses
 from data_prep.parsing.parsers import OWN_MODELS, ParserChoice, make_parser, model_files, model_version
 from data_prep.parsing.shards import Shard, structures_of_shard
@@ -76,16 +76,6 @@ def texts_of_language(folder: Path, language: str) -> list[Path]:
     return list(paths.values())
 
 
-def raw_text(folder: Path, path: Path) -> Path:
-    """The same file before tokenization, plain or compressed."""
-    check_finished(folder)
-    wanted = folder / uncompressed_name(path)
-    text_path = find_text(wanted)
-    if text_path is None:
-        raise InputError(f"{wanted}: no such file, expected the text behind {path}")
-    return text_path
-
-
 def read_shards(path: Path, raw: Path | None, parses: Path | None, parser: str) -> Iterator[Shard]:
     """The lines of a file of text with what belongs to them."""
     sentences = read_parses(parses, parser) if parses else iter(())
@@ -124,9 +114,11 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
     """
     choice = ParserChoice(job.parser, job.model or OWN_MODELS.get(job.parser, ""), job.lang)
     texts = texts_of_language(job.input, job.lang)
+    if job.text:
+        check_finished(job.text)
     rows = []
     for path in texts:
-        raw = raw_text(job.text, path) if job.text else None
+        raw = text_file(job.text / uncompressed_name(path), path) if job.text else None
         rows.append((path, raw, parse_file(parses, path, choice.name) if parses else None))
     settings = {"parser": choice.name, "model": choice.model, "language": choice.language}
     settings |= model_version(choice.model)

@@ -11,22 +11,21 @@ from pathlib import Path
 
 from command_line.completion import check_finished
 from command_line.errors import InputError, at
-from command_line.lines import find_text
 from command_line.option_classes import force_switch, option
-from command_line.outputs import scratch_folder
 from command_line.progress import progress
 from command_line.workers import dask_option, make_workers, workers_option
 from data_prep.blocks import Block, read_blocks
+from data_prep.formats.ragged_array import RaggedWriter
 from data_prep.formats.sentences import index_path
 from data_prep.formats.structures import (
     BUNSETSU,
+    KINDS,
     Structures,
     encode,
     is_structure_file,
-    join_structures,
     structure_files,
-    write_structures,
 )
+from data_prep.formats.texts import text_file
 from data_prep.parsing.trees import KEEP, Tree, keep_tokens
 from data_prep.step_folder import StepFolder
 from data_prep.subword_models import units_of
@@ -58,7 +57,7 @@ def main(job: StructuresJob) -> None:
         index = index_path(job.data / name)
         if not index.is_file():
             raise InputError(f"{index}: no such file, expected the binarized text of {path}")
-        rows.append((path, _find(job.tokenized, name), _find(job.subword, name)))
+        rows.append((path, *(text_file(folder / name, path) for folder in (job.tokenized, job.subword))))
     indexes = [index_path(job.data / path.with_suffix("").name) for path in files]
     step = StepFolder(
         job.data,
@@ -76,28 +75,20 @@ def main(job: StructuresJob) -> None:
     step.finish()
 
 
-def _find(folder: Path, name: str) -> Path:
-    path = find_text(folder / name)
-    if path is None:
-        raise InputError(f"{folder / name}: no such file (nor compressed), but there are structures of it")
-    return path
-
-
 def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:
     """Write the structures of one file in subwords."""
     kind = over_words.suffix[1:]
-    lines, expected = 0, len(Structures(over_words, kind))
-    with scratch_folder(output.parent) as scratch:
-        parts: list[Path] = []
-        carry = functools.partial(carry_block, over_words.absolute(), kind, subword_type)
-        blocks = workers.map(carry, read_blocks(words, units))
+    expected = len(Structures(over_words, kind))
+    carry = functools.partial(carry_block, over_words.absolute(), kind, subword_type)
+    blocks = workers.map(carry, read_blocks(words, units))
+    with RaggedWriter(output, KINDS[kind]) as writer:
         for values in progress(blocks, expected, f"carry {output.name}", "line", size=len):
-            parts.append(scratch / f"{len(parts):07d}")
-            write_structures(parts[-1], kind, values)
-            lines += len(values)
-        if lines != expected:
-            raise InputError(f"{over_words}: {expected} lines, but {words} has {lines}; parse the text again")
-        join_structures(output, kind, parts)
+            for line in values:
+                writer.append(line)
+        if writer.lines != expected:
+            raise InputError(
+                f"{over_words}: {expected} lines, but {words} has {writer.lines}; parse the text again"
+            )
 
 
 def carry_block(over_words: Path, kind: str, subword_type: str, block: Block) -> list[list[int]]:

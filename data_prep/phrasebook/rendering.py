@@ -23,6 +23,11 @@ PHRASES = {  # language -> frame -> what introduces its value
 SUPPORTED = tuple(sorted(PHRASES))
 CHARACTERS_PER_WORD = 2  # to count words in languages that do not separate them
 
+UNITS = {  # of kinds that have one
+    "volume": "volume-liter",
+    "temperature": "temperature-celsius",
+    "speed": "speed-kilometer-per-hour",
+}
 _NUM2WORDS_NAMES = {"pt": "pt_BR"}  # CLDR's pt is Brazilian
 _DIGITS = "零一二三四五六七八九"
 _WORD = re.compile(r"\S*\w\S*")  # what spaces separate, but for punctuation that stands alone
@@ -73,9 +78,31 @@ class Renderer:
         return text if text.endswith(self._stop) else text + self._stop  # "2025 г." has its full stop
 
     def _value(self, kind: str, value) -> str:
-        text = getattr(self, "_" + kind.replace("-", "_"))(value)
-        text = normalize(text)
+        text = normalize(self._spelled(kind, value))
         return text.replace(" ", "") if is_unspaced(self.language) else text
+
+    def _spelled(self, kind: str, value) -> str:
+        match kind:
+            case "date":
+                return self._date(value)
+            case "future":
+                return self._relative(*value)
+            case "past":
+                return self._relative(-value[0], value[1])
+            case "duration":
+                units = ("duration-hour", "duration-minute")
+                return self._list(list(map(self._unit, value, units)), "standard")
+            case "money":
+                return self._money(*value)
+            case "length" | "mass":
+                return self._unit(value[0], f"{kind}-{value[1]}")
+            case "volume" | "temperature" | "speed":
+                return self._unit(value, UNITS[kind])
+            case "number":
+                return self._number(value)
+        names, style = kind.split("-")  # countries-and, languages-or
+        name_of = self._locale.territories if names == "countries" else self._locale.languages
+        return self._list([name_of[code] for code in value], "or" if style == "or" else "standard")
 
     def _unit(self, amount: int, unit: str) -> str:
         from babel.units import format_unit
@@ -103,40 +130,12 @@ class Renderer:
             locale=self._locale,
         )
 
-    def _future(self, value: tuple) -> str:
-        return self._relative(*value)
-
-    def _past(self, value: tuple) -> str:
-        return self._relative(-value[0], value[1])
-
-    def _duration(self, value: tuple) -> str:
-        hours, minutes = value
-        return self._list(
-            [self._unit(hours, "duration-hour"), self._unit(minutes, "duration-minute")], "standard"
-        )
-
-    def _money(self, value: tuple) -> str:
+    def _money(self, amount: int, currency: str) -> str:
         from babel.numbers import format_currency
 
-        amount, currency = value
         return format_currency(
             amount, currency, format_type="name", currency_digits=False, locale=self._locale
         )
-
-    def _length(self, value: tuple) -> str:
-        return self._unit(value[0], f"length-{value[1]}")
-
-    def _mass(self, value: tuple) -> str:
-        return self._unit(value[0], f"mass-{value[1]}")
-
-    def _volume(self, value: int) -> str:
-        return self._unit(value, "volume-liter")
-
-    def _temperature(self, value: int) -> str:
-        return self._unit(value, "temperature-celsius")
-
-    def _speed(self, value: int) -> str:
-        return self._unit(value, "speed-kilometer-per-hour")
 
     def _number(self, value: int) -> str:
         if self.language == "zh":
@@ -148,15 +147,3 @@ class Renderer:
         from babel.lists import format_list
 
         return format_list(items, style=style, locale=self._locale)
-
-    def _countries_and(self, value: tuple) -> str:
-        return self._list([self._locale.territories[code] for code in value], "standard")
-
-    def _countries_or(self, value: tuple) -> str:
-        return self._list([self._locale.territories[code] for code in value], "or")
-
-    def _languages_and(self, value: tuple) -> str:
-        return self._list([self._locale.languages[code] for code in value], "standard")
-
-    def _languages_or(self, value: tuple) -> str:
-        return self._list([self._locale.languages[code] for code in value], "or")

@@ -55,7 +55,7 @@ class PhrasebookJob:
     train_lines: int = option("training lines per pair", 100_000)
     valid_lines: int = option("lines of the multi-way valid set", 500)
     test_lines: int = option("lines of the multi-way test set", 500)
-    centric: str = option("the language of every training pair (8.2.1: English)", "en", type=LANGUAGE)
+    centric: str = option("the language of every training pair (thesis 8.2.1: English)", "en", type=LANGUAGE)
     seed: int = option("another seed gives another corpus", 1, type=options.seed)
     force: bool = force_switch()
 

@@ -58,33 +58,33 @@ class EncoderOptions:
         " fairseq_ext package or export, of transformers or sentence-transformers, or stored vectors",
         required=True,
     )
-    encoder: str | None = option("its kind (default: what the model looks like)", choices=list(KINDS))
+    encoder: str | None = option("kind of the model (default: found from its files)", choices=list(KINDS))
     model_data: Path | None = option(
-        "of a checkpoint: binarized folder with its dictionary, and how text is segmented"
+        "checkpoints: binarized folder with the dictionary and the segmentation of text"
     )
     pooling: str | None = option(
-        "how states become a vector: mean over all tokens, over words (without tags and </s>;"
-        " translation models), the state of the first token (cls), or what the model makes of it (pooler;"
-        " both: transformers); default: mean, and of a trained sentence encoder its own",
+        "how states become a vector: mean over all tokens; words: without tags and </s> (translation models);"
+        " cls: the state of the first token; pooler: the model's layer above it (both: transformers);"
+        " default: mean, for a trained sentence encoder its own",
         choices=POOLINGS,
     )
     layer: str | None = option(
-        "of transformers: the layer whose states are read, 0 for the embeddings, or"
-        f" {AVERAGE} for the mean of all (default: the last)",
+        "folders of transformers: the layer whose states are read; 0: the embeddings;"
+        f" {AVERAGE}: the mean of all (default: the last)",
         metavar="N",
     )
     target_lang: str | None = option(
-        "of a translation model whose encoder is given the target language: which",
+        "target language, for a translation model whose encoder reads it",
         type=LANGUAGE,
         metavar="LANG",
     )
     prefix: str | None = option(
-        "text in front of every sentence, for example 'query: ' (default: what the folder says, if any)"
+        "text in front of every sentence, for example 'query: ' (default: that of the folder)"
     )
-    precision: str = option("of the arithmetic", "float32", choices=PRECISIONS)
-    batch_tokens: int = option("of a batch, padding included", BATCH_TOKENS)
+    precision: str = option("arithmetic of the encoder", "float32", choices=PRECISIONS)
+    batch_tokens: int = option("tokens of a batch, padding included", BATCH_TOKENS)
     cpu: bool = switch("do not use a GPU", compare=False)
-    encoder_name: str | None = option("in tables (default: of the folder, or made from the checkpoint)")
+    encoder_name: str | None = option("name in tables (default: made from the folder or checkpoint)")
 
     def __post_init__(self):
         if is_package(self.model):

@@ -28,8 +28,8 @@ class Search:
         EXACT,
         choices=INDEXES,
     )
-    lists: int | None = option("of ivf (default: 4 times the root of the candidates)")
-    probes: int = option("lists that a query looks at", 32)
+    lists: int | None = option("inverted lists of ivf (default: 4 times the root of the candidates)")
+    probes: int = option("inverted lists that a query searches", 32)
     memory: float = option(
         "GiB for blocks of vectors", MEMORY, compare=False, type=types.number(0, 10_000, above=True)
     )

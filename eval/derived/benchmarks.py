@@ -6,10 +6,13 @@ mean of all pairs).
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from command_line.measurements import read_rows
+import pandas as pd
+
+from command_line.measurements import Measured, numbers, read_rows
 from eval.derived.retrieved import BY_NUMBER, COSINE, Retrieved
 from eval.measurements import Measurements, as_table, joined, measured_by
 from eval.result_set import ResultSet
@@ -18,6 +21,11 @@ from eval.systems import MeanStd, Run, System
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
 MINING = "mining"
 REACHED = "reached"  # the measure
+SIZES = (
+    *("languages", "layers", "state_width", "ffn_width", "heads", "parameters", "layer_parameters", "width"),
+)
+SPEED = "encoding-speed"
+SEED = re.compile(r"-seed\d+$")  # ends the names of what recipes time
 FEW_PAIRS = 6  # of a benchmark whose pairs have columns of their own, as UN's
 
 Reached = dict[str, MeanStd]  # by the name of an encoder, in percent
@@ -44,40 +52,29 @@ def means_of_bucc(of_pairs: Measurements) -> Measurements:
     return joined(_mean(title, measured) for title, measured in parts.items() if len(measured) > 1)
 
 
+def mined_shown(results: ResultSet) -> Measurements:
+    """The means over all pairs; every pair where there are no such means."""
+    of_pairs = mined(results)
+    means = means_of_bucc(of_pairs)
+    return means if means.systems else of_pairs
+
+
 def _mean(title: str, of_pairs: list[Measurements]) -> Measurements:
     """Of runs of one encoder, the mean; several pairs are no seeds, so that there is no deviation."""
-    reached = [reached_in(one) for one in of_pairs]
+    reached = [reached_in(measured) for measured in of_pairs]
     systems, rows = [], []
     for system in of_pairs[0].systems:
-        values = [of[system.name].mean / 100 for of in reached if system.name in of]
+        values = [of_pair[system.name].mean / 100 for of_pair in reached if system.name in of_pair]
         if len(values) == len(of_pairs):
-            number = int(of_pairs[0].rows[of_pairs[0].rows.system == system.name].run.iloc[0])
+            row = {"run": len(rows), "dataset": title, "system": system.name, "measure": REACHED}
             systems.append(replace(system, dataset=title, runs=system.runs[:1]))
-            rows.append(_row(number, title, system.name, sum(values) / len(values)))
+            rows.append(row | {"value": sum(values) / len(values)})
     return Measurements(systems, as_table(rows))
-
-
-def _row(run: int, dataset: str, system: str, value: float) -> dict:
-    return {"run": run, "dataset": dataset, "system": system, "measure": REACHED, "value": value}
 
 
 def reached_in(measured: Measurements) -> Reached:
     """What encoders reach on one benchmark."""
     return {name: mean for (name,), mean in measured.means(REACHED, scale=100).items()}
-
-
-def columns(results: ResultSet) -> dict[str, Reached]:
-    """Benchmark -> what is reached: pairs of languages, where they are few, before the whole benchmark."""
-    found: dict[str, Reached] = {}
-    for retrieved in Retrieved.of(results):
-        measured = by_cosine(retrieved)
-        for pair in sorted(retrieved.pairs) if 1 < len(retrieved.pairs) <= FEW_PAIRS else ():
-            found[f"{retrieved.dataset} {pair}"] = reached_in(measured.where(pair=pair))
-        found[retrieved.dataset] = reached_in(measured)
-    of_pairs = mined(results)
-    for mining in (of_pairs, means_of_bucc(of_pairs)):
-        found |= {title: reached_in(measured) for title, measured in mining.by_dataset().items()}
-    return found
 
 
 @lru_cache(maxsize=1)
@@ -97,3 +94,83 @@ def published(results: ResultSet) -> Measurements:
         systems.setdefault((dataset, name), System(name, dataset, (run,)))
         rows.append(row | {"dataset": dataset} | ({"measure": REACHED} if is_result else {}))
     return Measurements(list(systems.values()), as_table(rows))
+
+
+def reached_on(results: ResultSet) -> dict[str, dict[str, list[float]]]:
+    """Benchmark -> encoder -> what each of its runs reaches; pairs of languages, where they are few, before
+    the whole benchmark.
+    """
+    reached: dict[str, dict[str, list[float]]] = {}
+    for retrieved in Retrieved.of(results):
+        measured = by_cosine(retrieved)
+        for pair in sorted(retrieved.pairs) if 1 < len(retrieved.pairs) <= FEW_PAIRS else ():
+            reached[f"{retrieved.dataset} {pair}"] = measured.of_runs(REACHED, pair=pair)
+        reached[retrieved.dataset] = measured.of_runs(REACHED)
+    of_pairs = mined(results)
+    for mining in (of_pairs, means_of_bucc(of_pairs)):
+        reached |= {title: measured.of_runs(REACHED) for title, measured in mining.by_dataset().items()}
+    return reached
+
+
+def by_size(results: ResultSet) -> Measurements:
+    """Encoders whose sizes are known: these, their speed, and what they reach on every benchmark, which is
+    the `group`; seeds are repetitions.
+    """
+    tests = Retrieved.of(results)
+    rows = pd.concat([test.measured.rows for test in tests])
+    if not (rows.measure == "width").any():
+        return joined([])
+    speeds: dict[str, list[float]] = {}
+    for measured in measured_by(results, SPEED, False).by_dataset().values():
+        for (name,), mean in measured.means("lines_per_second").items():
+            speeds.setdefault(SEED.sub("", name), []).append(mean.mean)
+    encoders = dict.fromkeys(system.name for test in tests for system in test.systems)
+    return _by_size(encoders, rows, reached_on(results), speeds)
+
+
+def published_by_size(results: ResultSet) -> Measurements:
+    """The same of published encoders, on the benchmarks of ours."""
+    if not by_size(results).systems:
+        return joined([])
+    theirs = published(results).by_dataset()
+    of_ours = {title: theirs.get(title.partition(",")[0]) for title in reached_on(results)}
+    reached = {title: measured.of_runs(REACHED) for title, measured in of_ours.items() if measured}
+    sizes = theirs["encoder"].rows if reached and "encoder" in theirs else as_table([])
+    encoders = dict.fromkeys([*sizes.system, *(name for of in reached.values() for name in of)])
+    return _by_size(encoders, sizes, reached, {})
+
+
+def _by_size(
+    encoders: Iterable[str],
+    rows: pd.DataFrame,
+    reached: dict[str, dict[str, list[float]]],
+    speeds: dict[str, list[float]],
+) -> Measurements:
+    """Of encoders: the sizes among some rows, what they reach by benchmark, and lines per second."""
+    sizes: dict[str, dict[str, float]] = {}
+    for row in rows[rows.measure.isin(SIZES)].itertuples():
+        sizes.setdefault(row.system, {})[row.measure] = row.value
+    measured = Measured()
+    for name in encoders:
+        of_encoder = numbers(sizes.get(name, {}))
+        of_encoder += _repeated("lines_per_second", speeds.get(name, []))
+        for benchmark, values in reached.items():
+            of_encoder += _repeated(REACHED, values.get(name, []), group=benchmark)
+        measured.add({"system": {"name": name}, "dataset": "every benchmark"}, of_encoder)
+    derived = Measurements.derived(measured)
+    places = derived.rows.group.map({benchmark: place for place, benchmark in enumerate(reached)})
+    return Measurements(derived.systems, derived.rows.iloc[places.argsort(kind="stable")])
+
+
+def _repeated(measure: str, values: list[float], **place: str) -> list[dict]:
+    return [
+        {"measure": measure, "value": value, "repeat": number, **place} for number, value in enumerate(values)
+    ]
+
+
+def against_sizes(results: ResultSet) -> Measurements:
+    """P@1 of every test set beside the sizes of its encoders."""
+    return joined(
+        Measurements(test.systems, pd.concat([by_cosine(test).rows, test.measured.rows]))
+        for test in Retrieved.of(results)
+    )

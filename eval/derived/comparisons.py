@@ -77,7 +77,7 @@ class Comparisons:
 
     def is_of_pre_and_post(self, run: Run) -> bool:
         """Whether it compares PreNorm with PostNorm."""
-        by_name = {one.name: one for one in self.systems if one.dataset == run.dataset}
+        by_name = {system.name: system for system in self.systems if system.dataset == run.dataset}
         both = [by_name.get(run.record[side]) for side in ("baseline", "compared")]
         return None not in both and are_pre_and_post(*both)
 
@@ -100,7 +100,7 @@ class Comparisons:
 def _check_inputs(runs: Sequence[Run], systems: Sequence[System]) -> None:
     """Systems of the report that were compared have the scores that they were compared with."""
     for compared in runs:
-        sha256s = {one["sha256"] for one in compared.file["inputs"]}
+        sha256s = {given["sha256"] for given in compared.file["inputs"]}
         names = {compared.record[side] for side in ("baseline", "compared")}
         for run in (run for system in systems for run in system.runs):
             is_compared = run.dataset == compared.dataset and run.name in names
@@ -113,6 +113,8 @@ def _check_inputs(runs: Sequence[Run], systems: Sequence[System]) -> None:
 
 def are_pre_and_post(first: System, second: System) -> bool:
     """Not Swap-PreNorm, nor PreNorm without the encoder's final norm, which are on the same axis."""
-    settings = (first.settings, second.settings)
-    placements = {one.get("norm_placement") for one in settings}
-    return placements == {"pre", "post"} and all(one.get("encoder_final_norm", True) for one in settings)
+    both = (first.settings, second.settings)
+    placements = {settings.get("norm_placement") for settings in both}
+    return placements == {"pre", "post"} and all(
+        settings.get("encoder_final_norm", True) for settings in both
+    )

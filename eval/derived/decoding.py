@@ -25,9 +25,9 @@ def on_target(scored: Measurements) -> Measurements:
     runs = [run for system in scored.systems for run in system.runs]
     derived = []
     for number, run in enumerate(runs):
-        known = counts[number]
-        values = {name: means[number][name] for name in SCORES if name in known}
-        if known.get("on_target_lines") == known["lines"]:  # of every direction
+        of_run = counts[number]
+        values = {name: means[number][name] for name in SCORES if name in of_run}
+        if of_run.get("on_target_lines") == of_run["lines"]:  # of every direction
             values |= {name: sums[number][name] for name in COUNTS}
         values |= {"sentences_per_second": _per(run.record, "sentences", "seconds")}
         values |= {"tokens_per_sentence": _tokens(run.record), "relative_tokens": relative[run.name]}
@@ -43,9 +43,11 @@ def _relative_tokens(system: System, systems: list[System]) -> float | None:
     """Tokens of the decoder per sentence over those of a plain search by the same models; None if there is
     none.
     """
-    tokens = [_tokens(one) for one in system.records]
+    tokens = [_tokens(record) for record in system.records]
     for other in systems:
-        usual = [_tokens(one) for one in other.records] if _is_plain_search_of(other, system) else [None]
+        usual = (
+            [_tokens(record) for record in other.records] if _is_plain_search_of(other, system) else [None]
+        )
         if None not in (*tokens, *usual):
             return fmean(tokens) / fmean(usual)
     return None
@@ -53,8 +55,10 @@ def _relative_tokens(system: System, systems: list[System]) -> float | None:
 
 def _is_plain_search_of(other: System, system: System) -> bool:
     """Whether it is the same models, decoded as usual, and the same directions."""
-    names = {one.runs[0].system["name"] for one in (other, system)}
-    directions = {(one.dataset, frozenset(one.directions())) for one in (other, system)}
+    names = {system_of_both.runs[0].system["name"] for system_of_both in (other, system)}
+    directions = {
+        (system_of_both.dataset, frozenset(system_of_both.directions())) for system_of_both in (other, system)
+    }
     is_usual = not (other.search_label or other.pivot)
     return is_usual and len(names) == len(directions) == 1 and other.seeds == system.seeds
 

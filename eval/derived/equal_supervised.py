@@ -6,91 +6,69 @@ their supervised BLEU is the same: at the lowest one that any of them ends with,
 around the first time that it is reached, by linear interpolation.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
 from command_line.measurements import Measured, high, low, numbers
-from eval.derived.training_curves import Training, trainings_in
 from eval.scoring.estimates import difference
 
 DIFFERENCE = "bleu_difference"
+SUPERVISED = ("supervised", "bleu")
+SHOWN = {"bleu": ("zero-shot", "bleu"), "off_target": ("zero-shot", "off_target")}
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Where a curve reaches a level for the first time: between two checkpoints, at a share of the way."""
+def at_equal_supervised(curves: Sequence) -> list[dict[str, float] | None]:
+    """What the trainings of a dataset have at the level of all.
 
-    before: int
-    share: float
+    Args:
+        curves: of each training a table of updates by kinds of directions and measures.
 
-    def of(self, values: Sequence[float | None]) -> float | None:
-        """Another curve there; None where one of the checkpoints has no number."""
-        first, second = values[self.before : self.before + 2]
-        return None if None in (first, second) else first + self.share * (second - first)
-
-
-def crossing(curve: Sequence[float | None], level: float) -> Crossing | None:
-    """None for a curve that begins above the level, ends below it, or has gaps."""
-    if None in curve:
-        return None
-    for before, (first, second) in enumerate(pairwise(curve)):
-        if first >= level:
-            return None
-        if second >= level:
-            return Crossing(before, (level - first) / (second - first))
-    return None
-
-
-@dataclass(frozen=True)
-class Reached:
-    """What a training has where its supervised BLEU reaches the level; None where there is no number."""
-
-    level: float
-    updates: float
-    bleu: float | None
-    off_target: float | None
-
-
-def at_equal_supervised(trainings: Sequence[Training]) -> list[Reached | None]:
-    """Zero-shot translation of each training of a dataset at the level of all; None where it is not between
-    two checkpoints, or no supervised direction was translated.
+    Returns:
+        Of each: "level", "updates", "bleu" and "off_target" of zero-shot directions, NaN without a number;
+        None where the level is not between two checkpoints, or no supervised direction was translated.
     """
-    unknown = [[None] * len(one.updates) for one in trainings]
-    supervised = [
-        one.scores.get(("supervised", "bleu"), none) for one, none in zip(trainings, unknown, strict=True)
-    ]
-    finals = [curve[-1] for curve in supervised]
-    if None in finals:
-        return [None] * len(trainings)
-    level, reached = min(finals), []
-    for training, curve, none in zip(trainings, supervised, unknown, strict=True):
-        there = crossing(curve, level)
-        zero_shot = (training.scores.get(("zero-shot", one), none) for one in ("bleu", "off_target"))
-        reached.append(
-            there and Reached(level, there.of(training.updates), *(there.of(one) for one in zero_shot))
-        )
-    return reached
+    if not all(SUPERVISED in curve and curve[SUPERVISED].notna().iloc[-1] for curve in curves):
+        return [None] * len(curves)
+    level = min(curve[SUPERVISED].iloc[-1] for curve in curves)
+    return [_reached(curve, level) for curve in curves]
+
+
+def _reached(curve, level: float) -> dict[str, float] | None:
+    supervised = curve[SUPERVISED]
+    if supervised.isna().any() or supervised.iloc[0] >= level:
+        return None
+    after = int((supervised >= level).argmax())
+    first, second = supervised.iloc[after - 1], supervised.iloc[after]
+    share = (level - first) / (second - first)
+
+    def there(values) -> float:
+        return values[after - 1] + share * (values[after] - values[after - 1])
+
+    shown = {name: there(curve[place].values) if place in curve else np.nan for name, place in SHOWN.items()}
+    return {"level": level, "updates": there(curve.index.values)} | shown
 
 
 def compared(measured) -> Measured:
     """All curves (`Measurements`) at the level of their dataset: a run for each training that reaches it, and
     one for the difference of each system from the first.
     """
-    derived, by_dataset = Measured(), defaultdict(list)
-    for training in trainings_in(measured):
-        by_dataset[training.dataset].append(training)
-    for dataset, trainings in by_dataset.items():
-        bleu: dict[str, list[float]] = {training.system: [] for training in trainings}
-        for training, reached in zip(trainings, at_equal_supervised(trainings), strict=True):
+    derived = Measured()
+    rows = measured.rows[measured.rows.measure.isin(SHOWN)]
+    for dataset, of_dataset in rows.groupby("dataset", sort=False):
+        trainings = [of_run for _, of_run in of_dataset.groupby("run", sort=False)]
+        curves = [
+            of_run.pivot(index="update", columns=["kind", "measure"], values="value") for of_run in trainings
+        ]
+        bleu: dict[str, list[float]] = {system: [] for system in of_dataset.system.unique()}
+        for of_run, reached in zip(trainings, at_equal_supervised(curves), strict=True):
             if reached:
-                system = {"name": training.system, "seed": training.seed}
-                derived.add({"system": system, "dataset": dataset}, numbers(asdict(reached)))
-                bleu[training.system] += [] if reached.bleu is None else [reached.bleu]
+                name, seed = of_run[["system", "seed"]].iloc[0]
+                system = {"name": name, "seed": None if seed != seed else int(seed)}
+                values = {measure: value for measure, value in reached.items() if value == value}
+                derived.add({"system": system, "dataset": dataset}, numbers(values))
+                bleu[name] += [values["bleu"]] if "bleu" in values else []
         first, *others = bleu
         for system in others:
             if bleu[first] and bleu[system]:
@@ -101,8 +79,8 @@ def compared(measured) -> Measured:
 
 def _difference(first: list[float], system: list[float]) -> dict[str, float]:
     """Of zero-shot BLEU; with an interval from two seeds of both on."""
-    found = {DIFFERENCE: fmean(system) - fmean(first)}
+    values = {DIFFERENCE: fmean(system) - fmean(first)}
     if min(len(first), len(system)) > 1:
         estimate = difference([(1, np.array(system)), (-1, np.array(first))])
-        found[low(DIFFERENCE)], found[high(DIFFERENCE)] = estimate.interval(0.05)
-    return found
+        values[low(DIFFERENCE)], values[high(DIFFERENCE)] = estimate.interval(0.05)
+    return values

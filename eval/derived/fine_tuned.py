@@ -6,6 +6,7 @@ Trainings of one encoder on other languages are systems of their own; those that
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from statistics import fmean
 
 import numpy as np
@@ -65,13 +66,13 @@ class FineTuned:
         """Seeds, weights of the encoder and hyperparameters, whatever it is called; None if they are not
         known. Each language is validated on its own, which is none of them.
         """
-        found = []
+        runs = []
         for run in self.system.runs:
             weights, how = run.file["encoder"].get("weights"), run.value("hyperparameters")
             if not weights or not how:
                 return None
-            found.append((run.seed, weights, {name: how[name] for name in how if name != "validation"}))
-        return found
+            runs.append((run.seed, weights, {name: how[name] for name in how if name != "validation"}))
+        return runs
 
     @cached_property
     def measures(self) -> list[str]:
@@ -109,12 +110,8 @@ class FineTuned:
     def _lines(self) -> list[dict[str, np.ndarray]]:
         """The scores of examples of every run, by name."""
         names = [name_of_lines(self.measure, language) for language in self.tested]
-        return [
-            read_arrays(run.path.with_suffix(".npz"), names, run.file["arrays_sha256"])
-            if "arrays_sha256" in run.file
-            else {}
-            for run in self.system.runs
-        ]
+        sums = [(run.path.with_suffix(".npz"), run.file.get("arrays_sha256")) for run in self.system.runs]
+        return [read_arrays(path, names, sha256) if sha256 else {} for path, sha256 in sums]
 
     @property
     def is_switched(self) -> bool:
@@ -168,11 +165,7 @@ def _check_complete(run: Run, rows: pd.DataFrame) -> None:
 
 
 def _check_texts(run: Run, tests: dict[tuple[str, str, str], Run]) -> None:
-    """The examples of a language are those of all runs on the dataset.
-
-    Args:
-        tests: dataset, task and language -> the first run that was tested on it; it gets this one.
-    """
+    """The examples of a language are those of all runs on the dataset."""
     for language, checksum in run.record["texts"].items():
         first = tests.setdefault((run.dataset, run.record["task"], language), run)
         if first.record["texts"][language] != checksum:
@@ -200,9 +193,10 @@ class TranslateTrain:
         switched = ", code-switched" if self.is_switched else ""
         return f"{self.encoder}, translate-train of each language{switched}"
 
-    def says_all_of(self, one: FineTuned) -> bool:
+    def says_all_of(self, training: FineTuned) -> bool:
         """Whether a training has nothing that is not in this."""
-        return one.is_of_one_language and one.encoder == self.encoder and one in self.each.values()
+        is_own = training.encoder == self.encoder and training in self.each.values()
+        return is_own and training.is_of_one_language
 
 
 def translate_train(tuned: Sequence[FineTuned]) -> list[TranslateTrain]:
@@ -213,36 +207,41 @@ def translate_train(tuned: Sequence[FineTuned]) -> list[TranslateTrain]:
     Args:
         tuned: for one task on one dataset.
     """
-    found, english = [], [one for one in tuned if one.taught == [PIVOT] and PIVOT in one.tested]
-    for encoder in dict.fromkeys(one.encoder for one in tuned):
-        alone = [one for one in tuned if one.encoder == encoder and len(one.taught) == 1]
-        for is_switched in (False, True):
-            own = [one for one in alone if one.is_switched == is_switched and one.taught[0] in one.tested]
-            own += [one for one in alone if is_switched and one.taught == [PIVOT] and PIVOT in one.tested]
-            each = {one.taught[0]: one for one in own}
-            if len(each) > 1 and any(one.is_of_one_language for one in own if one.taught != [PIVOT]):
-                found.append(TranslateTrain(encoder, is_switched, _with_english(each, english)))
-    return found
+    alone = [
+        training for training in tuned if len(training.taught) == 1 and training.taught[0] in training.tested
+    ]
+    english = [training for training in alone if training.taught == [PIVOT]]
+    rows = []
+    for encoder, is_switched in product(dict.fromkeys(training.encoder for training in tuned), (False, True)):
+        of_encoder = [training for training in alone if training.encoder == encoder]
+        own = [training for training in of_encoder if training.is_switched == is_switched]
+        own += [training for training in of_encoder if is_switched and training in english]
+        each = {training.taught[0]: training for training in own}
+        others = [training for training in own if training not in english]
+        if len(each) > 1 and any(training.is_of_one_language for training in others):
+            rows.append(TranslateTrain(encoder, is_switched, _with_english(each, english)))
+    return rows
 
 
 def _with_english(each: dict[str, FineTuned], english: list[FineTuned]) -> dict[str, FineTuned]:
     """Trainings on one language each, and on English if another encoder is the same."""
-    known = [one.began_with for one in each.values()]
-    same = [one for one in english if one.began_with and all(one.began_with == other for other in known)]
+    (first, *others) = (training.began_with for training in each.values())
+    is_known = first and all(other == first for other in others)
+    same = [training for training in english if is_known and training.began_with == first]
     return each if PIVOT in each or not same else {PIVOT: same[0], **each}
 
 
 def by_setting(measured: Measurements) -> Measured:
     """The rows as the report shows them: trainings of an encoder on one language each are one system."""
     derived, groups = Measured(), {}
-    for one in fine_tuned(measured):
-        groups.setdefault((one.dataset, one.task), []).append(one)
+    for training in fine_tuned(measured):
+        groups.setdefault((training.dataset, training.task), []).append(training)
     for (dataset, task), tuned in groups.items():
         joined = translate_train(tuned)
         shown = {
-            one.system.name: dict.fromkeys(one.tested, one)
-            for one in tuned
-            if not any(row.says_all_of(one) for row in joined)
+            training.system.name: dict.fromkeys(training.tested, training)
+            for training in tuned
+            if not any(row.says_all_of(training) for row in joined)
         }
         for name, languages in (shown | {row.name: row.each for row in joined}).items():
             for rows in _by_seed(languages, task):
@@ -266,11 +265,11 @@ def _by_seed(languages: dict[str, FineTuned], task: str) -> list[list[dict]]:
     """The rows of every seed of a system that was trained for languages. Trainings on one language each, some
     of which have more seeds than others, have no common deviation: what is left of them are means.
     """
-    seeds = {len(one.system.runs) for one in languages.values()}
+    seeds = {len(training.system.runs) for training in languages.values()}
     runs = [[] for _ in range(seeds.pop() if len(seeds) == 1 else 1)]
-    for language, one in languages.items():
-        for measure in one.measures:
-            values = one.values(language, measure)
+    for language, training in languages.items():
+        for measure in training.measures:
+            values = training.values(language, measure)
             for rows, value in zip(runs, values if not seeds else [fmean(values)], strict=True):
                 rows += numbers({measure: value}, direction=language, part=task)
     return runs

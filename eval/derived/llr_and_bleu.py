@@ -6,12 +6,10 @@ over systems by the last ones, where time does not make both rise.
 
 from collections import defaultdict
 
-import numpy as np
-
 from command_line.measurements import Measured, numbers
-from eval.derived.training_curves import Training, trainings_in
 from eval.scoring.significance import holm
 
+ACCURACY = "accuracy"  # of layer-wise language recognition, among the rows of learning curves
 FEWEST = 3  # points: through two there is always a line
 POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each system"}
 
@@ -19,71 +17,44 @@ POINTS = {"all": "all checkpoints", "last": "last checkpoints, mean of each syst
 def llr_and_bleu(measured) -> Measured:
     """The correlations of all curves (`Measurements`): a run for each choice of points on each dataset."""
     rows: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for one in correlations(trainings_in(measured)):
-        of = {"n": one["n"], "r": one["r"], "p_value": one["p_value"]}
-        rows[one["dataset"], one["points"]] += numbers(of, part=one["question"], layer=one["layer"])
+    for correlation in correlations(measured.rows):
+        values = {name: correlation[name] for name in ("n", "r", "p_value")}
+        place = {"part": correlation["question"], "layer": correlation["layer"]}
+        rows[correlation["dataset"], correlation["points"]] += numbers(values, **place)
     derived = Measured()
     for (dataset, which), of_points in rows.items():
         derived.add({"system": {"name": POINTS[which]}, "dataset": dataset}, of_points)
     return derived
 
 
-def correlations(trainings: list[Training]) -> list[dict]:
+def correlations(rows) -> list[dict]:
     """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
-    same; p-values corrected by Holm over all.
+    same; p-values, of last points only, corrected by Holm over all.
+
+    A last point that lacks a number is none: an earlier one is of another time.
     """
-    found = []
-    for dataset in dict.fromkeys(one.dataset for one in trainings):
-        found += _correlations(dataset, [one for one in trainings if one.dataset == dataset])
-    tested = [one for one in found if one["p_value"] is not None]
-    for one, corrected in zip(tested, holm([one["p_value"] for one in tested]), strict=True):
-        one["p_value"] = corrected
-    return found
-
-
-def _correlations(dataset: str, trainings: list[Training]) -> list[dict]:
     from scipy.stats import pearsonr
 
-    found = []
-    for question, layer in sorted({place for one in trainings for place in one.accuracy}):
-        every = [(one.system, points(one, question, layer)) for one in trainings]
-        chosen = {
-            "all": [pair for _, pairs in every for pair in pairs if None not in pair],
-            "last": last_of_systems(every),
-        }
-        for which, pairs in chosen.items():
-            columns = np.array(pairs, dtype=float).T
-            if len(pairs) >= FEWEST and np.ptp(columns, axis=1).all():
-                result = pearsonr(*columns)
-                found.append(
-                    {
-                        "dataset": dataset,
-                        "question": question,
-                        "layer": layer,
-                        "points": which,
-                        "n": len(pairs),
-                        "r": float(result.statistic),
-                        "p_value": float(result.pvalue) if which == "last" else None,
-                    }
-                )
-    return found
-
-
-def last_of_systems(trainings: list[tuple[str, list[tuple[float, float]]]]) -> list[tuple[float, float]]:
-    """The mean over its seeds of every system's last points.
-
-    Args:
-        trainings: name of the system, and points of one of its trainings. Where the last lacks a number, it
-            has none: an earlier one is of another time.
-    """
-    by_system: dict[str, list] = defaultdict(list)
-    for name, pairs in trainings:
-        by_system[name] += [pair for pair in pairs[-1:] if None not in pair]
-    return [tuple(np.mean(pairs, axis=0)) for pairs in by_system.values() if pairs]
-
-
-def points(training: Training, question: str, layer: str) -> list[tuple[float | None, float | None]]:
-    """(accuracy, zero-shot BLEU) of the checkpoints in their order; None for what is not known."""
-    unknown = [None] * len(training.updates)
-    accuracy = training.accuracy.get((question, layer), unknown)
-    return list(zip(accuracy, training.scores.get(("zero-shot", "bleu"), unknown), strict=True))
+    is_last = rows["update"] == rows.groupby("run")["update"].transform("max")
+    bleu = rows[(rows.kind == "zero-shot") & (rows.measure == "bleu")].set_index(["run", "update"]).value
+    points = (
+        rows[rows.measure == ACCURACY]
+        .assign(is_last=is_last)
+        .join(bleu.rename("bleu"), on=["run", "update"], how="inner")
+    )
+    results = []
+    for dataset in points.dataset.unique():
+        for (question, layer), every in points[points.dataset == dataset].groupby(["part", "layer"]):
+            last = every[every.is_last].groupby("system", sort=False)[["value", "bleu"]].mean()
+            for which, pairs in {"all": every, "last": last}.items():
+                if len(pairs) >= FEWEST and pairs.value.nunique() > 1 and pairs.bleu.nunique() > 1:
+                    result = pearsonr(pairs.value, pairs.bleu)
+                    results.append(
+                        {"dataset": dataset, "question": question, "layer": layer, "points": which}
+                        | {"n": len(pairs), "r": float(result.statistic)}
+                        | {"p_value": float(result.pvalue) if which == "last" else None}
+                    )
+    tested = [result for result in results if result["p_value"] is not None]
+    for result, corrected in zip(tested, holm([result["p_value"] for result in tested]), strict=True):
+        result["p_value"] = corrected
+    return results

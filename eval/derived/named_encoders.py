@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from eval.derived.benchmarks import REACHED, by_cosine, means_of_bucc, mined, published
+from eval.derived.benchmarks import REACHED, by_cosine, mined_shown, published
 from eval.derived.retrieval import SMALLER
 from eval.derived.retrieved import Retrieved
 from eval.measurements import Cells, Measurements, as_cells, joined
@@ -38,12 +38,7 @@ def pairs_of_dual_pivot(results: ResultSet) -> Measurements:
 
 
 def _dual_pivot(results: ResultSet, pattern: re.Pattern, of_one_pair: str) -> Measurements:
-    """Of what is shown, over all pairs and for every group of languages.
-
-    Args:
-        pattern: of names: what stands in the row, and in the column.
-        of_one_pair: the column of the encoders of one pair of languages.
-    """
+    """Of what is shown, over all pairs and for every group of languages."""
     tables = []
     for retrieved in Retrieved.of(results):
         places = {match.groups(): system for match, system in _matching(pattern, retrieved.systems)}
@@ -78,23 +73,21 @@ def losses_of_distillation(results: ResultSet) -> Measurements:
     have the same losses.
     """
     tables, theirs = [], published(results).by_dataset()
-    of_pairs = mined(results)
-    mining = means_of_bucc(of_pairs)
-    retrieval = joined(by_cosine(one) for one in Retrieved.of(results))
-    ours = retrieval.by_dataset() | (mining if mining.systems else of_pairs).by_dataset()
+    retrieval = joined(by_cosine(retrieved) for retrieved in Retrieved.of(results))
+    ours = retrieval.by_dataset() | mined_shown(results).by_dataset()
     for dataset, measured in ours.items():
         cells = _students(measured)
         students, losses = ({names[axis] for _, names in cells} for axis in ("system", "group"))
         if len(losses) < 2:
             continue
         tables.append(as_cells(measured, cells))
-        if known := theirs.get(dataset.partition(",")[0]):
+        if published_students := theirs.get(dataset.partition(",")[0]):
             others = [
                 (system, names | {"system": f"{names['system']}, published", "dataset": dataset})
-                for system, names in _students(known)
+                for system, names in _students(published_students)
                 if names["system"] in students and names["group"] in losses
             ]
-            tables.append(as_cells(known, others))
+            tables.append(as_cells(published_students, others))
     return joined(tables)
 
 
@@ -111,27 +104,36 @@ def _matching(pattern: re.Pattern, systems: Sequence[System]) -> list[tuple[re.M
 
 
 def numbers_of_a_vector(results: ResultSet) -> Measurements:
-    """P@1 by the numbers of a vector, which are the `part`: of a layer for each (reduced-N), and of the first
-    numbers of vectors, where several were measured.
+    """P@1, or F1 of mining, by the numbers of a vector, which are the `part`: of a layer for each
+    (reduced-N), and of the first numbers of vectors, where several were measured.
     """
-    return joined(_widths(retrieved) for retrieved in Retrieved.of(results))
+    mining = [_by_width(_reduced(measured), "f1") for measured in mined_shown(results).by_dataset().values()]
+    return joined([*map(_widths, Retrieved.of(results)), *mining])
 
 
-def _widths(retrieved: Retrieved) -> Measurements:
-    measured = by_cosine(retrieved)
+def _reduced(measured: Measurements) -> Measurements:
+    """The encoders with a layer for each number of their vectors."""
     cells = [
         (system, {"system": "a layer for each", "part": match["width"]})
         for match, system in _matching(_REDUCED, measured.systems)
     ]
-    layers = as_cells(measured, cells)
+    return as_cells(measured, cells)
+
+
+def _widths(retrieved: Retrieved) -> Measurements:
     rows = retrieved.measured.rows
     rows = rows[rows.measure == SMALLER]
     rows = rows.assign(part=rows.part.str.extract(_CUT, expand=False), measure=REACHED).dropna(subset="part")
     counts = rows.groupby("system").part.nunique()
-    systems = [one for one in retrieved.systems if counts.get(one.name, 0) > 1]
+    systems = [system for system in retrieved.systems if counts.get(system.name, 0) > 1]
     cut = [(system, {"system": f"{system.name}, first numbers"}) for system in systems]
-    shown = joined([layers, as_cells(Measurements(systems, rows), cut)])
-    if shown.rows.part.nunique() < 2:
+    both = joined([_reduced(by_cosine(retrieved)), as_cells(Measurements(systems, rows), cut)])
+    return _by_width(both, REACHED)
+
+
+def _by_width(measured: Measurements, measure: str) -> Measurements:
+    """In the order of the widths; nothing where all have one."""
+    if measured.rows.part.nunique() < 2:
         return joined([])
-    order = pd.to_numeric(shown.rows.part).argsort(kind="stable")
-    return Measurements(shown.systems, shown.rows.iloc[order])
+    order = pd.to_numeric(measured.rows.part).argsort(kind="stable")
+    return Measurements(measured.systems, measured.rows.iloc[order].assign(measure=measure))

@@ -4,8 +4,9 @@ The functions take the results of a report and return rows of all test sets. The
 similarity P@1 is, and in which direction if only one is shown.
 """
 
+import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -16,7 +17,7 @@ from eval.measurements import Measurements, as_cells, joined
 from eval.result_set import ResultSet
 from eval.scoring.compared_retrieval import depends_on, hits_of
 from eval.scoring.significance import interval_of_mean
-from eval.systems import Run, System
+from eval.systems import System
 
 XSIM, XSIM_NEIGHBOURS = "ratio", 4
 LEVEL, RESAMPLES, SEED = 0.05, 2000, 12345
@@ -27,24 +28,26 @@ AVERAGE = "average"  # of all layers
 FEWEST = 2  # layers of a curve
 
 
-def of_each(results: ResultSet, rows_of: Callable[[Retrieved], pd.DataFrame]) -> Measurements:
-    """Rows of the encoders of every test set."""
-    return joined(Measurements(one.systems, rows_of(one)) for one in Retrieved.of(results))
+def of_each(rows_of: Callable[[Retrieved], pd.DataFrame]) -> Callable[[ResultSet], Measurements]:
+    """Make a function of the results of a report from one of a test set: its rows of every set."""
+
+    @functools.wraps(rows_of)
+    def of_results(results: ResultSet) -> Measurements:
+        return joined(Measurements(each.systems, rows_of(each)) for each in Retrieved.of(results))
+
+    return of_results
 
 
-def averages(results: ResultSet) -> Measurements:
+@of_each
+def averages(retrieved: Retrieved) -> pd.DataFrame:
     """P@1 over all pairs with its interval and by text, the error, and how much of the nearest was found. The
     error `xsim` is that of one margin with 4 neighbours.
     """
-    return of_each(results, _averages)
-
-
-def _averages(retrieved: Retrieved) -> pd.DataFrame:
     rows = retrieved.measured.rows
     measured = rows[rows.measure.isin([BY_NUMBER, BY_TEXT, ERROR])]
     is_xsim = measured.part == XSIM
     is_xsim &= measured.system.isin(
-        [one.name for one in retrieved.systems if one.runs[0].file["neighbours"] == XSIM_NEIGHBOURS]
+        [system.name for system in retrieved.systems if system.runs[0].file["neighbours"] == XSIM_NEIGHBOURS]
     )
     measured = measured[(measured.measure != ERROR) | is_xsim]
     firsts = measured[measured.measure == BY_NUMBER].drop_duplicates(["run", "part"])
@@ -61,24 +64,18 @@ def _averages(retrieved: Retrieved) -> pd.DataFrame:
 
 def _intervals(systems: list[System], firsts: pd.DataFrame) -> list[pd.DataFrame]:
     """The ends of the intervals of P@1, for other test sentences and these trainings; all runs of a system
-    have the same.
-
-    Args:
-        firsts: a row of every run and similarity, in whose place the ends stand.
+    have the same. They stand in place of the first row of each run and similarity.
     """
     by_name = {system.name: system for system in systems}
-    counts = firsts.groupby(["system", "part"], sort=False).run.nunique()
-    ends = {
-        (name, part): _interval(by_name[name], part)
-        for (name, part), count in counts.items()
-        if count == len(by_name[name].runs)
-    }
-    chosen = firsts[[key in ends for key in zip(firsts.system, firsts.part, strict=True)]]
-    keys = list(zip(chosen.system, chosen.part, strict=True))
-    return [
-        chosen.assign(measure=measure, value=[ends[key][place] for key in keys])
-        for place, measure in enumerate((low(BY_NUMBER), high(BY_NUMBER)))
-    ]
+    tables = []
+    for (name, part), rows in firsts.groupby(["system", "part"], sort=False):
+        if len(rows) == len(by_name[name].runs):
+            ends = _interval(by_name[name], part)
+            tables += [
+                rows.assign(measure=measure, value=end)
+                for measure, end in zip((low(BY_NUMBER), high(BY_NUMBER)), ends, strict=True)
+            ]
+    return tables
 
 
 def _interval(system: System, similarity: str) -> tuple[float, float]:
@@ -89,70 +86,60 @@ def _interval(system: System, similarity: str) -> tuple[float, float]:
 
 def _difference(systems: list[System], system: System, similarity: str) -> str:
     """What is to be said beside the name of a similarity, which is another one in other systems."""
-
-    def said(run: Run, name: str) -> str:
-        return f", {name.replace('_', ' ')} {run.file.get(name)}"
-
     return "".join(
-        said(system.runs[0], name)
+        f", {name.replace('_', ' ')} {system.runs[0].file.get(name)}"
         for name in depends_on(similarity)
-        if len({said(one.runs[0], name) for one in systems}) > 1
+        if len({str(other.runs[0].file.get(name)) for other in systems}) > 1
     )
 
 
-def by_direction(results: ResultSet) -> Measurements:
+@of_each
+def by_direction(retrieved: Retrieved) -> pd.DataFrame:
     """P@1 from and to the language of all pairs, over all pairs and in groups of languages; of sets with
     such a language, which is the `kind`. A group of all languages has no rows: they would be those of all.
     """
-    return of_each(results, lambda one: pd.concat(_by_direction(one)) if one.pivot else one.rows().head(0))
-
-
-def _by_direction(retrieved: Retrieved) -> Iterable[pd.DataFrame]:
-    kind = f"common language {retrieved.pivot}"
-    everything = len(retrieved.pairs)
+    tables = [retrieved.rows().head(0)]
+    everything, kind = len(retrieved.pairs), f"common language {retrieved.pivot}"
     sizes = {name: len(pairs) for name, pairs in retrieved.groups.items()}
     counts = {None: everything} | {name: size for name, size in sizes.items() if size < everything}
-    for group, count in counts.items():
+    for group, count in counts.items() if retrieved.pivot else ():
         for side, measure in ((FROM, "from_common"), (TO, "to_common"), (None, BY_NUMBER)):
             label = f"{group or 'all'} ({count})"
-            yield retrieved.rows(group, side).assign(group=label, measure=measure, kind=kind)
+            tables.append(retrieved.rows(group, side).assign(group=label, measure=measure, kind=kind))
+    return pd.concat(tables)
 
 
-def pairs(results: ResultSet) -> Measurements:
+@of_each
+def pairs(retrieved: Retrieved) -> pd.DataFrame:
     """What is shown, by pair of languages (Table 2.4)."""
-    return of_each(
-        results, lambda one: one.shown_rows().assign(part=one.label, direction=lambda rows: rows.pair)
-    )
+    rows = retrieved.shown_rows()
+    return rows.assign(part=retrieved.label, direction=rows.pair)
 
 
-def groups(results: ResultSet) -> Measurements:
+@of_each
+def groups(retrieved: Retrieved) -> pd.DataFrame:
     """What is shown, by group of languages, which is the `kind` (Table 2.5)."""
-
-    def by_group(one: Retrieved) -> pd.DataFrame:
-        titles = {name: f"{name} ({len(of_group)})" for name, of_group in one.groups.items()}
-        rows = [one.shown_rows(name).assign(part=one.label, kind=title) for name, title in titles.items()]
-        return pd.concat(rows) if rows else one.rows().head(0)
-
-    return of_each(results, by_group)
+    tables = [retrieved.rows().head(0)]
+    for name, of_group in retrieved.groups.items():
+        rows = retrieved.shown_rows(name)
+        tables.append(rows.assign(part=retrieved.label, kind=f"{name} ({len(of_group)})"))
+    return pd.concat(tables)
 
 
-def directions(results: ResultSet) -> Measurements:
+@of_each
+def directions(retrieved: Retrieved) -> pd.DataFrame:
     """By the similarity that is shown, where not all directions between some languages were measured."""
-    return of_each(results, lambda one: _shown_directions(one, is_grid=False))
+    return _shown_directions(retrieved, is_grid=False)
 
 
-def languages(results: ResultSet) -> Measurements:
+@of_each
+def languages(retrieved: Retrieved) -> pd.DataFrame:
     """By the similarity that is shown, where all directions were measured: `direction` is the language of the
     queries, `group` that of the candidates.
     """
-
-    def by_language(one: Retrieved) -> pd.DataFrame:
-        rows = _shown_directions(one, is_grid=True)
-        queries, candidates = (rows.direction.str.split("-").str[place] for place in (0, 1))
-        rows = rows.assign(direction=queries, group=candidates)
-        return rows.sort_values(["direction", "group"], kind="stable")
-
-    return of_each(results, by_language)
+    rows = _shown_directions(retrieved, is_grid=True)
+    queries, candidates = (rows.direction.str.split("-").str[place] for place in (0, 1))
+    return rows.assign(direction=queries, group=candidates).sort_values(["direction", "group"], kind="stable")
 
 
 def _shown_directions(retrieved: Retrieved, is_grid: bool) -> pd.DataFrame:
@@ -162,28 +149,24 @@ def _shown_directions(retrieved: Retrieved, is_grid: bool) -> pd.DataFrame:
     return rows[(rows.part == retrieved.similarity) & (has_all == is_grid)]
 
 
-def smaller_vectors(results: ResultSet) -> Measurements:
+@of_each
+def smaller_vectors(retrieved: Retrieved) -> pd.DataFrame:
     """P@1 of vectors of fewer numbers and fewer bits, their size, and the loss against the vectors as they
     are (thesis 3.2.2, Table A.2). The kind of vectors is the `direction`.
     """
-
-    def of_one(retrieved: Retrieved) -> pd.DataFrame:
-        rows = retrieved.measured.rows
-        smaller = rows[rows.measure == SMALLER]
-        whole = retrieved.rows()
-        whole = whole[whole.part == COSINE].groupby("run").value.mean()
-        losses = smaller.assign(measure="loss", value=smaller.run.map(whole) - smaller.value)
-        shown = pd.concat([smaller, losses.dropna(subset="value"), rows[rows.measure == BYTES]])
-        return shown.assign(direction=shown.part, part="")
-
-    return of_each(results, of_one)
+    rows, whole = retrieved.measured.rows, retrieved.rows()
+    smaller = rows[rows.measure == SMALLER]
+    whole = whole[whole.part == COSINE].groupby("run").value.mean()
+    losses = smaller.assign(measure="loss", value=smaller.run.map(whole) - smaller.value)
+    shown = pd.concat([smaller, losses.dropna(subset="value"), rows[rows.measure == BYTES]])
+    return shown.assign(direction=shown.part, part="")
 
 
 def layers(results: ResultSet) -> Measurements:
     """P@1 of encoders that are the same but for the layer, and which layer is the best: over all pairs and
     for every group of languages, which is the `group` (Niu et al. 2022, Table 1).
     """
-    return joined(_layers(one) for one in Retrieved.of(results))
+    return joined(_layers(retrieved) for retrieved in Retrieved.of(results))
 
 
 def curves_over_layers(results: ResultSet) -> Measurements:
@@ -203,7 +186,9 @@ def _layers(retrieved: Retrieved) -> Measurements:
         (of_encoder[layer], {"system": encoder, "layer": layer})
         for encoder, of_encoder in encoders.items()
         if len(of_encoder.keys() - {AVERAGE}) >= FEWEST
-        for layer in sorted(of_encoder, key=lambda one: (one == AVERAGE, one.isdecimal() and int(one)))
+        for layer in sorted(
+            of_encoder, key=lambda layer: (layer == AVERAGE, layer.isdecimal() and int(layer))
+        )
     ]
     if not cells:
         return joined([])

@@ -44,9 +44,9 @@ def measure(options: Options, translated: list[tuple[Translation, list[Direction
     measured = Measured()
     for translation, files in translated:
         rows = [
-            row | {"part": encoder.name, "kind": translation.directions[one.direction]["kind"]}
-            for one in progress(files, len(files), "embed", "direction")
-            for row in of_direction(one, encoder, references)
+            row | {"part": encoder.name, "kind": translation.directions[test_set.direction]["kind"]}
+            for test_set in progress(files, len(files), "embed", "direction")
+            for row in of_direction(test_set, encoder, references)
         ]
         measured.add(translation.described() | {"encoder": identity(encoder.record())}, rows)
     measured.about = described_encoder(encoder)
@@ -71,8 +71,8 @@ def of_direction(files: DirectionFiles, encoder: SentenceEncoder, references: di
     key = (files.source, files.reference)
     if key not in references:
         references[key] = float(cosines(embedded, encoder.encode(gold, target)).mean())
-    found = cosines(embedded, encoder.encode(hypotheses, target))
-    values = {"lines": len(found), "adequacy": found.mean(), "reference_adequacy": references[key]}
+    adequacies = cosines(embedded, encoder.encode(hypotheses, target))
+    values = {"lines": len(adequacies), "adequacy": adequacies.mean(), "reference_adequacy": references[key]}
     return numbers(values, direction=files.direction)
 
 
@@ -80,7 +80,7 @@ def cosines(first, second):
     """B cosines of two B x C arrays; a vector of zeros has cosine 0 with all."""
     import numpy
 
-    first, second = (numpy.asarray(one, dtype=numpy.float64) for one in (first, second))
+    first, second = (numpy.asarray(side, dtype=numpy.float64) for side in (first, second))
     norms = numpy.linalg.norm(first, axis=1) * numpy.linalg.norm(second, axis=1)
     products = (first * second).sum(axis=1)
     return numpy.divide(products, norms, out=numpy.zeros_like(products), where=norms > 0)

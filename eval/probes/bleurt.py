@@ -84,12 +84,12 @@ def measure(
     measured = Measured()
     for translation, files in translated:
         rows = []
-        for one in progress(files, len(files), "bleurt", "direction"):
-            hypotheses, _, references = one.read()
+        for test_set in progress(files, len(files), "bleurt", "direction"):
+            hypotheses, _, references = test_set.read()
             scores = scorer.scores(references, hypotheses)
-            kind = translation.directions[one.direction]["kind"]
+            kind = translation.directions[test_set.direction]["kind"]
             values = {"lines": len(scores), KIND: sum(scores) / len(scores)}
-            rows += numbers(values, part=name, kind=kind, direction=one.direction)
+            rows += numbers(values, part=name, kind=kind, direction=test_set.direction)
         measured.add(translation.described() | {"model": name, "model_sha256": sha256}, rows)
     return measured
 

@@ -49,11 +49,7 @@ class Classifiers(nn.Module):
         raise NotImplementedError
 
     def forward(self, states: Tensor) -> list[Tensor]:
-        """Logits per question, L x T x S x classes.
-
-        Args:
-            states: L x T x C.
-        """
+        """Logits per question, L x T x S x classes, of states L x T x C."""
         logits = self.logits(states).unflatten(2, (self.seeds, sum(self.classes)))
         return list(logits.split(self.classes, dim=3))
 
@@ -63,7 +59,6 @@ class Classifiers(nn.Module):
         Args:
             states: L x T x C.
             labels: Q x T, class numbers.
-            weights: of the tokens of every class, per question; 1 without any.
         """
         of_classes = weights or [None] * len(labels)
         return torch.stack(
@@ -76,11 +71,7 @@ class Classifiers(nn.Module):
 
     @torch.no_grad()
     def answers(self, states: Tensor) -> list[Tensor]:
-        """The class that every token gets, per question: L x S x T.
-
-        Args:
-            states: L x T x C.
-        """
+        """The class that every token gets, per question: L x S x T, of states L x T x C."""
         return [logits.argmax(dim=3).transpose(1, 2) for logits in self(states)]
 
 
@@ -88,8 +79,6 @@ class LinearClassifiers(Classifiers):
     """One linear classifier per layer, seed and question.
 
     Args:
-        layers: number of layers, L.
-        width: C.
         classes: number of classes of each question.
         seeds: one initialization each, as `nn.Linear` draws it.
     """
@@ -110,11 +99,11 @@ class LinearClassifiers(Classifiers):
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor, classes: Sequence[int]) -> "LinearClassifiers":
         """Classifiers with these parameters, L x C x K and L x 1 x K, of one seed."""
-        found = cls(*weight.shape[:2], classes, seeds=[0])
+        classifiers = cls(*weight.shape[:2], classes, seeds=[0])
         with torch.no_grad():
-            found.weight.copy_(weight)
-            found.bias.copy_(bias)
-        return found
+            classifiers.weight.copy_(weight)
+            classifiers.bias.copy_(bias)
+        return classifiers
 
     def logits(self, states: Tensor) -> Tensor:
         return torch.baddbmm(self.bias, states, self.weight)
@@ -211,8 +200,6 @@ def train(
     """Train the classifiers of all layers of one side.
 
     Args:
-        classes: number of classes per question.
-        task: for the progress shown.
         balance: every class weighs as much as every other, whatever its number of tokens.
 
     Raises:
@@ -323,14 +310,7 @@ def descend(
     protocol: Protocol,
     task: str,
 ) -> Iterator[Tensor]:
-    """Epochs of Adam.
-
-    Args:
-        examples: numbers of the sentences to train on.
-
-    Yields:
-        After every epoch, the mean loss in it (nats per token), L x S x Q.
-    """
+    """Epochs of Adam on some sentences; yields after each the mean loss in it (nats per token), L x S x Q."""
     optimizer = torch.optim.Adam(classifiers.parameters(), lr=protocol.lr)
     tokens = int(sentences.token_counts()[examples].sum())
     losses, current = 0, 1
@@ -361,8 +341,7 @@ def adam_step(
 def batches(sentences: int, size: int, epochs: int) -> Iterator[tuple[int, np.ndarray]]:
     """The epoch, from 1, and the numbers of the sentences of every batch.
 
-    Every epoch has another random order. It is the same for all seeds, so that states are read once for
-    all of them.
+    Every epoch has another random order, the same for all seeds, so that states are read once.
     """
     for epoch in range(epochs):
         order = np.random.default_rng(epoch).permutation(sentences)
@@ -399,12 +378,12 @@ def accuracy(
         answers = classifiers.answers(states)
         of_classes = weights or [None] * len(labels)
         of_tokens = [
-            torch.ones(len(gold)) if one is None else one[gold].float()
-            for one, gold in zip(of_classes, labels, strict=True)
+            torch.ones(len(gold)) if of_class is None else of_class[gold].float()
+            for of_class, gold in zip(of_classes, labels, strict=True)
         ]
         rights = [
-            (found.eq(gold) * weight).sum(dim=2)
-            for found, gold, weight in zip(answers, labels, of_tokens, strict=True)
+            (answer.eq(gold) * weight).sum(dim=2)
+            for answer, gold, weight in zip(answers, labels, of_tokens, strict=True)
         ]
         right = right + torch.stack(rights, dim=2)
         total = total + torch.stack([weight.sum() for weight in of_tokens])

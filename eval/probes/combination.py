@@ -89,16 +89,17 @@ def on_datasets(names: Sequence[str], systems: list[System]) -> list[list[System
     """
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"--combine {':'.join(names)}: {twice} occurs twice; expected four systems")
-    found = [[called(name, members) for name in names] for members in by_dataset(systems).values()]
-    complete = [four for four in found if None not in four]
+    fours = [[called(name, members) for name in names] for members in by_dataset(systems).values()]
+    complete = [four for four in fours if None not in four]
     if not complete:
-        known = ", ".join(repr(one.name) for one in systems)
+        system_names = ", ".join(repr(system.name) for system in systems)
         missing = next(
-            (name for place, name in enumerate(names) if all(four[place] is None for four in found)), None
+            (name for place, name in enumerate(names) if all(four[place] is None for four in fours)), None
         )
         what = f"no system {missing!r}" if missing else "no dataset has all of these systems"
         raise InputError(
-            f"--combine {':'.join(names)}: {what}; expected folders that are given, or names among {known}"
+            f"--combine {':'.join(names)}: {what}; expected folders that are given, or names among"
+            f" {system_names}"
         )
     return complete
 
@@ -109,8 +110,10 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
     Raises:
         InputError: the systems were measured differently, or, paired, have no seed in common.
     """
-    checked([Pair(four[0], one) for one in four[1:]])
-    if other := next((one for one in four if set(one.directions()) != set(four[0].directions())), None):
+    checked([Pair(four[0], system) for system in four[1:]])
+    if other := next(
+        (system for system in four if set(system.directions()) != set(four[0].directions())), None
+    ):
         raise InputError(
             f"{other.runs[0].path} and {four[0].runs[0].path}: other directions; expected averages over the"
             " same ones"
@@ -118,12 +121,12 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
     if paired:
         four = _of_common_seeds(names, four)
     estimate = paired_difference if paired else difference
-    systems = [one.name for one in four]
+    systems = [system.name for system in four]
     run = {
         "system": {"name": f"{' and '.join(_changes(*systems[:3]))}: {systems[3]}"},
         "dataset": four[0].dataset,
         "systems": systems,
-        "seeds": [one.seeds for one in four],
+        "seeds": [system.seeds for system in four],
         "paired": paired,
     }
     from eval.measurements import Measurements  # with pandas: not before it is needed
@@ -132,8 +135,8 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
     scored = Measurements.of(four, allow_unlike=True)
     for kind, name in MEASURED:
         of_systems = scored.of_runs(name, kind=kind)
-        if all(one in of_systems for one in systems):
-            values = [of_systems[one] for one in systems]
+        if all(system in of_systems for system in systems):
+            values = [of_systems[system] for system in systems]
             seeds = {"seeds": min(map(len, values))}
             rows += numbers(seeds | _effects(values, estimate), kind=kind, part=name)
     return run, rows
@@ -141,26 +144,26 @@ def combination(names: Sequence[str], four: list[System], paired: bool) -> tuple
 
 def _changes(base: str, *systems: str) -> list[str]:
     """What systems have that their base has not, where their names begin with its name."""
-    return [re.sub(rf"^{re.escape(base)},? ", "", one) for one in systems]
+    return [re.sub(rf"^{re.escape(base)},? ", "", name) for name in systems]
 
 
 def _of_common_seeds(names: Sequence[str], four: list[System]) -> list[System]:
-    common = set.intersection(*(set(one.seeds) for one in four)) - {None}
+    common = set.intersection(*(set(system.seeds) for system in four)) - {None}
     if not common:
         raise InputError(
             f"--combine {':'.join(names)}: --paired needs a seed that all four have; found"
-            f" {'; '.join(f'{one.name}: {one.seeds}' for one in four)}"
+            f" {'; '.join(f'{system.name}: {system.seeds}' for system in four)}"
         )
-    return [one.only(lambda run: run.seed in common) for one in four]
+    return [system.only(lambda run: run.seed in common) for system in four]
 
 
 def _effects(values: list[list[float]], estimate: Callable) -> dict[str, float]:
     """Every effect, and where there are several seeds, the ends of its interval."""
-    arrays = [np.array(one, dtype=float) for one in values]
+    arrays = [np.array(of_seeds, dtype=float) for of_seeds in values]
     effects = {}
     for name, coefficients in EFFECTS.items():
-        terms = [(c, one) for c, one in zip(coefficients, arrays, strict=True) if c]
-        effects[name] = float(sum(c * one.mean() for c, one in terms))
-        if min(len(one) for _, one in terms) > 1:
+        terms = [(c, of_seeds) for c, of_seeds in zip(coefficients, arrays, strict=True) if c]
+        effects[name] = float(sum(c * of_seeds.mean() for c, of_seeds in terms))
+        if min(len(of_seeds) for _, of_seeds in terms) > 1:
             effects[low(name)], effects[high(name)] = estimate(terms).interval(LEVEL)
     return effects

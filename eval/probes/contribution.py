@@ -89,22 +89,24 @@ def measure(
     identifier = identifier_of(options.identifier)
     labels = labels_of_languages(identifier, translation.languages)
     rows, notes = [], set()
-    for one in progress(files, len(files), "contribution", "direction"):
-        direction = split_direction(one.direction)
-        hypotheses, sources, references = one.read()
+    for test_set in progress(files, len(files), "contribution", "direction"):
+        direction = split_direction(test_set.direction)
+        hypotheses, sources, references = test_set.read()
         goal = intended(direction, labels)
         met = goal.met(identifier.identify(hypotheses), identifier.identify(references))
         lines = [line for line, source in enumerate(sources) if source.strip()][: options.max_lines]
         texts = ([text[line] for line in lines] for text in (sources, hypotheses))
-        found = dict(zip(lines, contributions_of(reader, direction, *texts, options.max_tokens), strict=True))
+        contributions = dict(
+            zip(lines, contributions_of(reader, direction, *texts, options.max_tokens), strict=True)
+        )
         parts = {ALL: lines}
         if met is not None:
             parts[ON_TARGET] = [line for line in lines if met[line]]
             parts[OFF_TARGET] = [line for line in lines if not met[line]]
-        place = {"kind": translation.directions[one.direction]["kind"], "direction": one.direction}
+        place = {"kind": translation.directions[test_set.direction]["kind"], "direction": test_set.direction}
         rows += numbers({"lines": len(lines)}, **place)
         for part, chosen in parts.items():
-            rows += numbers(means([found[line] for line in chosen]), part=part, **place)
+            rows += numbers(means([contributions[line] for line in chosen]), part=part, **place)
         if goal.note:
             notes.add(f"Into {direction[1]}: {goal.note}.")
     measured = Measured()

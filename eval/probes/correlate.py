@@ -73,13 +73,13 @@ def retrieved(system: System, retrieval: list[System]) -> System:
     Raises:
         InputError: nothing of this system, or of other trainings.
     """
-    for one in retrieval:
-        if (one.dataset, one.name) == (system.dataset, system.name):
-            check_same_trainings(system, one)
-            return one
-    known = ", ".join(f"{one.name!r} on {one.dataset}" for one in retrieval)
+    for other in retrieval:
+        if (other.dataset, other.name) == (system.dataset, system.name):
+            check_same_trainings(system, other)
+            return other
+    there = ", ".join(f"{other.name!r} on {other.dataset}" for other in retrieval)
     raise InputError(
-        f"--retrieval: nothing of system {system.name!r} on {system.dataset}, only of {known}; give --name"
+        f"--retrieval: nothing of system {system.name!r} on {system.dataset}, only of {there}; give --name"
         " and --dataset to `eval translate` and `eval probe states` alike"
     )
 
@@ -87,15 +87,15 @@ def retrieved(system: System, retrieval: list[System]) -> System:
 def check_same_trainings(scored: System, retrieved: System) -> None:
     """BLEU and P@1 are of the same checkpoints, as far as these are known."""
     if scored.seeds != retrieved.seeds:
-        seeds = [", ".join(map(str, one.run_labels)) for one in (retrieved, scored)]
+        seeds = [", ".join(map(str, run.run_labels)) for run in (retrieved, scored)]
         raise InputError(
             f"--retrieval: {scored.name!r} on {scored.dataset} has seeds {seeds[0]}, but scores of"
             f" {seeds[1]}; expected the same trainings"
         )
-    for one, other in zip(scored.runs, retrieved.runs, strict=True):
-        checksums = [run.value("checkpoint", "sha256") for run in (one, other)]
+    for run, other in zip(scored.runs, retrieved.runs, strict=True):
+        checksums = [each.value("checkpoint", "sha256") for each in (run, other)]
         if None not in checksums and checksums[0] != checksums[1]:
-            raise InputError(f"{other.path}: is of another checkpoint than {one.path}; probe that one again")
+            raise InputError(f"{other.path}: is of another checkpoint than {run.path}; probe that one again")
 
 
 def precision_of(systems: list[System], measure: str) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def correlate(baseline: System, system: System, precision: pd.DataFrame) -> list
         InputError: too few pairs of languages, or a change that is always the same.
     """
     points = points_of(baseline, system, precision)
-    found = correlations(points, f"{system.name!r} against {baseline.name!r} on {baseline.dataset}")
+    by_group = correlations(points, f"{system.name!r} against {baseline.name!r} on {baseline.dataset}")
     rows = [
         row
         for pair, point in points.items()
@@ -133,22 +133,22 @@ def correlate(baseline: System, system: System, precision: pd.DataFrame) -> list
             direction=pair,
         )
     ]
-    for group, one in found.items():
-        rows += numbers(one, kind=group)
+    for group, correlation in by_group.items():
+        rows += numbers(correlation, kind=group)
     for seed in sorted(set(baseline.seeds) & set(system.seeds) - {None}):
-        of_seed = [one.only(lambda run, seed=seed: run.seed == seed) for one in (baseline, system)]
+        of_seed = [each.only(lambda run, seed=seed: run.seed == seed) for each in (baseline, system)]
         try:
-            found = correlations(points_of(*of_seed, precision[precision.seed == seed]), "")
+            by_group = correlations(points_of(*of_seed, precision[precision.seed == seed]), "")
         except InputError:  # a change that is always the same: no correlation of this seed
             continue
-        for group, one in found.items():
-            rows += numbers({"r_of_seed": one["r"]}, kind=group, repeat=seed)
+        for group, correlation in by_group.items():
+            rows += numbers({"r_of_seed": correlation["r"]}, kind=group, repeat=seed)
     return rows
 
 
 def points_of(baseline: System, system: System, precision: pd.DataFrame) -> dict[str, dict]:
     """Pair of languages -> its kind, and its changes in BLEU and in P@1 in percent, of means over seeds."""
-    bleu = [bleu_of(one) for one in (baseline, system)]
+    bleu = [bleu_of(each) for each in (baseline, system)]
     means = 100 * precision.groupby(["system", "direction"]).value.mean()
     of_baseline = precision[precision.system == baseline.name]
     return {
@@ -166,9 +166,9 @@ def bleu_of(system: System) -> dict[str, float]:
     """Pair of languages -> BLEU, the mean over both directions and over seeds, where both were translated."""
     means = Measurements.of([system]).means("bleu", ("direction",))
     bleu = {direction: mean.mean for (_, direction), mean in means.items()}
-    found = {}
+    by_pair = {}
     for source, target in (direction.split("-") for direction in sorted(bleu)):
         way, back = f"{source}-{target}", f"{target}-{source}"
         if source < target and back in bleu:
-            found[way] = statistics.fmean([bleu[way], bleu[back]])
-    return found
+            by_pair[way] = statistics.fmean([bleu[way], bleu[back]])
+    return by_pair

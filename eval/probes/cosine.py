@@ -26,7 +26,8 @@ class Options(StoreOptions):
 
 
 def main(options: Options) -> None:
-    publish(KIND, options, index_files(options.states), lambda: measure(options), options.written)
+    inputs = index_files(options.states, [options.split], options.written.allow_unlike)
+    publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
 def measure(options: StoreOptions) -> Measured:

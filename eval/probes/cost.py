@@ -90,10 +90,10 @@ def _model(log: Path) -> tuple[int | None, int | None, list[str]]:
     """
     parameters, trained, losses = None, None, []
     for line in read_lines(log, nul=True):
-        if found := _PARAMETERS.search(line):
-            parameters, trained = (int(one.replace(",", "")) for one in found.groups())
-        if found := _LOSSES.search(line):
-            losses = found[1].split(",")
+        if match := _PARAMETERS.search(line):
+            parameters, trained = (int(count.replace(",", "")) for count in match.groups())
+        if match := _LOSSES.search(line):
+            losses = match[1].split(",")
     return parameters, trained, losses
 
 

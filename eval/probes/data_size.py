@@ -19,7 +19,7 @@ from data_prep.languages import same_language
 from embeddings.averages import FROM, TO
 from eval.derived.retrieved import Retrieved
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Section, Table, cells, number_cell, slug
+from eval.reporting.exhibits import Section, Table, cells, number_cell, slug
 from eval.reporting.plots import scatter
 from eval.reporting.result_file import Written, publish
 from eval.result_files import result_files
@@ -186,7 +186,7 @@ def section(results: ResultSet) -> Section:
     return Section("Retrieval against the size of data", shown, NOTES)
 
 
-def _figure(dataset: str, record: dict, measured: Measurements) -> Figure:
+def _figure(dataset: str, record: dict, measured: Measurements) -> Table:
     """One series of all encoders, or one per encoder of its languages."""
     of_each, unit = record["of"] == LANGUAGES, record["unit"]
     sizes, precisions = (measured.means(name, ["part"]) for name in ("size", "p_at_1"))
@@ -202,5 +202,5 @@ def _figure(dataset: str, record: dict, measured: Measurements) -> Figure:
         where += f", {direction} the language of all pairs,"
     caption = f"P@1 ({record['similarity']}) on {where} against {unit}, by {record['of']}."
     name = slug(f"data_size_{record['of']}_{record['similarity']}", where, unit)
-    numbers = Table(name, caption, [cells("Encoder", record["of"].capitalize()[:-1], unit, "P@1")], rows)
-    return Figure(name, caption, scatter(series, unit, "P@1 (%)", by_magnitude=True), numbers)
+    header = [cells("Encoder", record["of"].capitalize()[:-1], unit, "P@1")]
+    return Table(name, caption, header, rows, images=scatter(series, unit, "P@1 (%)", by_magnitude=True))

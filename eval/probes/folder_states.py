@@ -8,7 +8,6 @@ An encoder or a causal model reads a line as it is, without a prompt; all its la
 
 import itertools
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.completion import Stamp
@@ -19,9 +18,10 @@ from command_line.outputs import check_other_folder
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
 from data_prep.formats.directions import Direction
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
 from eval.probes.parallel_lines import say_skipped, with_words
-from eval.probes.state_options import StateOptions
+from eval.probes.state_options import Extraction
 from eval.probes.store import (
     KIND,
     SIDES,
@@ -29,57 +29,29 @@ from eval.probes.store import (
     choose_layers,
     sha256_of_lines,
     store_files,
-    write_index,
     write_vocabulary,
 )
 from eval.translation.raw_sets import choose_sets
-from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel
 from eval.translation.translator import TranslatorOptions
 
 
-@dataclass(frozen=True, kw_only=True)
-class FolderExtraction(StateOptions):
-    """The states of a model that reads raw text.
-
-    Attributes:
-        input: language -> file; None for the sets of the model's data.
-    """
-
-    model: RawTextModel
-    input: dict[str, str] | None
-
-    def __post_init__(self):
-        if self.input and isinstance(self.model, TransformersModel) and self.model.data:
-            raise InputError("--input: in place of --data; leave out one of them")
-        if self.input and len(self.splits) != 1:
-            raise InputError(f"--input: is one set; name it by --splits, found {','.join(self.splits)}")
-
-    def files(self, split: str) -> dict[Direction, Path]:
-        """Direction -> the file of its source.
-
-        Raises:
-            InputError: there is no such set.
-        """
-        if self.input:
-            pairs = itertools.permutations(self.input, 2)
-            return {(source, target): Path(self.input[source]) for source, target in pairs}
-        files = source_files(self.model.text, split)
-        if not files:
-            raise InputError(f"{self.model.text}: no {split} set; expected such as {split}.de-en.de")
-        return files
-
-
-def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
+def extract_folder(job: Extraction, output: Path, force: bool) -> None:
     """Load, translate, read, store, unless it is done."""
-    sets = {split: job.files(split) for split in job.splits}
+    if job.untrained is not None:
+        raise InputError("--untrained: needs a checkpoint with its binarized folder; leave it out")
+    if job.input and isinstance(job.model, TransformersModel) and job.model.data:
+        raise InputError("--input: in place of --data; leave out one of them")
+    if job.input and len(job.splits) != 1:
+        raise InputError(f"--input: is one set; name it by --splits, found {','.join(job.splits)}")
+    sets = {split: _files(job, split) for split in job.splits}
     texts = sorted({path for files in sets.values() for path in files.values()})
     check_other_folder(output, [job.model.checkpoint])
     stamp = Stamp(output / ".states.done", KIND, by_name(job), [*texts, *job.model.files()])
     if stamp.is_current(force):
         return
     from eval.probes.readers import load_reader
-    from eval.probes.storing import DirectionTokens, write_parts
+    from eval.probes.storing import DirectionTokens, write_states
 
     started = time.monotonic()
     reader = load_reader(job.model, TranslatorOptions(decoding=job.decoding))
@@ -98,27 +70,29 @@ def extract_folder(job: FolderExtraction, output: Path, force: bool) -> None:
         )
         for split, direction, lines, references in progress(work, len(work), "read", "direction")
     ]
-    translated = time.monotonic()
-    splits = write_parts(reader.hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
     sides = SIDES[: 1 + reader.has_decoder]
     last = max(int(row.max()) for each in directions for side in sides for row in each.rows(side))
     write_vocabulary(output, [name or "" for name in reader.names(range(last + 1))])
-    write_index(output, {
-        **_described(job, reader, output),
-        "supervised": sorted({
-            each.name for each in directions if job.model.is_supervised(each.direction, reader.translator)
-        }),
-        "layers": {side: list(chosen) for side, chosen in layers.items()},
-        "encoder_output": reader.hidden.layers["encoder"][-1],
-        "splits": splits,
-        "seconds": {
-            "translate": round(translated - started, 2), "states": round(time.monotonic() - translated, 2),
-        },
-    })  # fmt: skip
+    supervised = {
+        each.name for each in directions if job.model.is_supervised(each.direction, reader.translator)
+    }
+    described = _described(job, reader, output) | {"supervised": sorted(supervised)}
+    write_states(reader.hidden, layers, directions, job, output, described, started)
     stamp.finish(store_files(output))
 
 
-def _lines_of(job: FolderExtraction, reader, split: str, files: dict[Direction, Path]) -> list[tuple]:
+def _files(job: Extraction, split: str) -> dict[Direction, Path]:
+    """Direction -> the file of its source."""
+    if job.input:
+        pairs = itertools.permutations(job.input, 2)
+        return {(source, target): Path(job.input[source]) for source, target in pairs}
+    files = source_files(job.model.text, split)
+    if not files:
+        raise InputError(f"{job.model.text}: no {split} set; expected such as {split}.de-en.de")
+    return files
+
+
+def _lines_of(job: Extraction, reader, split: str, files: dict[Direction, Path]) -> list[tuple]:
     """Of the chosen directions: set, direction, lines, and the references if the decoder is given these."""
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in files.items()}
     for (source, target), own in lines.items():
@@ -138,7 +112,7 @@ def _lines_of(job: FolderExtraction, reader, split: str, files: dict[Direction, 
     ]
 
 
-def _described(job: FolderExtraction, reader, output: Path) -> dict:
+def _described(job: Extraction, reader, output: Path) -> dict:
     """What the index says of the model and the lines."""
     model = job.model
     lines = {"files": dict(job.input)} if job.input else {"path": path_in_record(model.data, output)}
@@ -152,7 +126,7 @@ def _described(job: FolderExtraction, reader, output: Path) -> dict:
     return {
         **described,
         "data": lines,
-        "dataset": model.dataset or (job.splits[0] if job.input else model.data.resolve().name),
+        "dataset": model.dataset or (job.splits[0] if job.input else dataset_of(model.data)),
         "command": command_typed("eval"),
         "forced": job.forced if reader.has_decoder else None,
         "beam": job.decoding.search.beam,

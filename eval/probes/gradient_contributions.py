@@ -40,10 +40,6 @@ def contributions_of(
 ) -> list[LineContributions]:
     """Of every line, the means over all predictions but those of forced tags.
 
-    Args:
-        outputs: what the decoder is given.
-        max_tokens: of a batch.
-
     Raises:
         InputError: a source has no tokens; the model does not translate.
     """
@@ -52,7 +48,7 @@ def contributions_of(
     reader.hidden.model.requires_grad_(False)
     rows = reader.tokens(sources, direction, outputs)
     no_words = torch.tensor([*reader.tags, reader.eos])
-    found: dict[int, LineContributions] = {}
+    by_line: dict[int, LineContributions] = {}
     for batch in batches([row.longest for row in rows], max_tokens):
         given = [rows[number] for number in batch]
         source, tags, attention = shares(reader.hidden, given, reader.tags, reader.eos)
@@ -65,8 +61,8 @@ def contributions_of(
                 is_word = ~torch.isin(torch.tensor(row.encoder), no_words)
                 to_words = attention[place, predicted, : len(is_word)][:, is_word].sum(1).mean().item()
             of_source, of_tags = (share[place, predicted].mean().item() for share in (source, tags))
-            found[number] = LineContributions(of_source, of_tags, to_words)
-    return [found[number] for number in range(len(rows))]
+            by_line[number] = LineContributions(of_source, of_tags, to_words)
+    return [by_line[number] for number in range(len(rows))]
 
 
 def shares(
@@ -76,7 +72,6 @@ def shares(
     contributions, B x T each; and the last layer's attention to the encoder's tokens, B x T x S.
 
     Args:
-        rows: of B lines.
         eos: what follows the last token of a row.
     """
     width = max(len(row.decoder) for row in rows)
@@ -93,7 +88,7 @@ def shares(
         of_source, of_tags = [], []
         for place in range(width):
             gradients = torch.autograd.grad(log_p[:, place].sum(), vectors, retain_graph=True)
-            products = [(one * other).sum(-1) for one, other in zip(gradients, vectors, strict=True)]
+            products = [(gradient * x).sum(-1) for gradient, x in zip(gradients, vectors, strict=True)]
             amounts = torch.cat([product.reshape(len(rows), -1) for product in products], dim=1).abs()
             of_source.append((amounts * is_source).sum(1) / amounts.sum(1))
             of_tags.append((amounts * is_tag).sum(1) / amounts.sum(1))

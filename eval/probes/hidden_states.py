@@ -42,10 +42,6 @@ class Tokens(NamedTuple):
 def layers_of(model, path) -> dict[str, list[str]]:
     """Names of the layers of both sides, see `eval.probes.store`.
 
-    Args:
-        model: an encoder-decoder model.
-        path: of its checkpoint, for the error.
-
     Raises:
         InputError: a side is no Transformer (an LSTM, for instance).
     """
@@ -69,9 +65,6 @@ def forced_states(
     Attention is causal, so decoder states are those of step-by-step decoding of the same tokens.
 
     Args:
-        model: in evaluation mode.
-        src_tokens: B x S.
-        src_lengths: B.
         prev_output_tokens: B x T: `</s>`, tag, w1, … wn, padded on the right.
     """
     source = model.encoder(src_tokens, src_lengths=src_lengths, return_all_hiddens=True)
@@ -87,10 +80,6 @@ def forced_states(
 
 class CheckpointStates:
     """A translation model of fairseq that shows its states, as `HiddenStates` does.
-
-    Args:
-        pad: the token of padding.
-        path: where the model is from, for errors.
 
     Attributes:
         layers: names per side.
@@ -129,7 +118,6 @@ class HiddenStates:
 
     Args:
         model: of `transformers`, on its device, in evaluation mode.
-        folder: where it is from, for errors.
         begin: the token that begins what the decoder reads; None for models without a decoder.
 
     Attributes:

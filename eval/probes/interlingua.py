@@ -43,8 +43,7 @@ def main(options: Options) -> None:
 
 def measure(options: Options) -> Measured:
     """The run of one checkpoint. Lengths have the source language as `part`, similarities are of pairs."""
-    from eval.probes.interlingua_lengths import predictions
-    from eval.probes.interlingua_similarity import similarities
+    from eval.probes.interlingua_numbers import predictions, similarities
     from eval.translation.decoding import build_decoder
 
     model = options.model

@@ -4,7 +4,6 @@ import csv
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -19,22 +18,13 @@ OWN_LABELS = "label"  # the question that is asked about labels of a file
 COLUMNS = ("set", "direction", "side", "sentence", "labels")  # of such a file
 
 
-class Labels(Protocol):
-    """The labels of tokens.
+@dataclass(frozen=True)
+class Languages:
+    """Every token has the languages of its direction.
 
     Attributes:
         classes: question -> its labels, in alphabetical order.
     """
-
-    classes: dict[str, list[str]]
-
-    def of(self, part: StatePart, split: str, direction: Direction, side: str) -> np.ndarray:
-        """Numbers of the classes, questions x tokens of the part; `UNKNOWN` where a token has none."""
-
-
-@dataclass(frozen=True)
-class Languages:
-    """Every token has the languages of its direction."""
 
     classes: dict[str, list[str]]
 
@@ -59,6 +49,7 @@ class Languages:
         return cls(classes)
 
     def of(self, part: StatePart, split: str, direction: Direction, side: str) -> np.ndarray:
+        """Numbers of the classes, questions x tokens of the part; `UNKNOWN` where a token has none."""
         numbers = [
             languages.index(language) if (language := direction[QUESTIONS.index(question)]) in languages
             else UNKNOWN
@@ -78,7 +69,7 @@ class ControlTask:
     """
 
     classes: dict[str, list[str]]
-    true: Labels
+    true: "Labels"
     frequencies: dict[str, np.ndarray]
 
     def of(self, part: StatePart, split: str, direction: Direction, side: str) -> np.ndarray:
@@ -88,8 +79,8 @@ class ControlTask:
             ends = np.cumsum(frequencies / frequencies.sum())
             of_vocabulary = np.minimum(np.searchsorted(ends, draws, side="right"), len(frequencies) - 1)
             labels.append(of_vocabulary[part.tokens])
-        known = self.true.of(part, split, direction, side) != UNKNOWN
-        return np.where(known, np.stack(labels), UNKNOWN)
+        has_label = self.true.of(part, split, direction, side) != UNKNOWN
+        return np.where(has_label, np.stack(labels), UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -107,12 +98,10 @@ class LabelFile:
     sentences: Mapping[tuple[str, Direction, str], Mapping[int, tuple[int, list[str]]]]
 
     @classmethod
-    def read(cls, path: Path, known: Mapping[str, Collection[Direction]], train_split: str) -> "LabelFile":
+    def read(
+        cls, path: Path, with_states: Mapping[str, Collection[Direction]], train_split: str
+    ) -> "LabelFile":
         """The labels of a file.
-
-        Args:
-            known: set -> directions that have states.
-            train_split: whose labels are the classes.
 
         Raises:
             InputError: the file is damaged, or has labels of sentences that have no states; names the line.
@@ -121,7 +110,7 @@ class LabelFile:
         for number, row in enumerate(csv.reader(read_lines(path), "excel-tab", quoting=csv.QUOTE_NONE), 1):
             if number == 1 and tuple(row) == COLUMNS:
                 continue
-            place, sentence, labels = _row(at(path, number), number, row, known)
+            place, sentence, labels = _row(at(path, number), number, row, with_states)
             if sentences.setdefault(place, {}).setdefault(sentence, (number, labels))[0] != number:
                 raise InputError(f"{at(path, number)}: sentence {row[3]} has labels in an earlier line")
         classes = sorted(
@@ -167,8 +156,11 @@ class LabelFile:
         return labels[None]
 
 
+Labels = Languages | ControlTask | LabelFile
+
+
 def _row(
-    where: str, number: int, row: list[str], known: Mapping[str, Collection[Direction]]
+    where: str, number: int, row: list[str], with_states: Mapping[str, Collection[Direction]]
 ) -> tuple[tuple[str, Direction, str], int, list[str]]:
     """Set, direction and side of a row; the number of its sentence, from 0; its labels."""
     if number == 1 or len(row) != len(COLUMNS):
@@ -176,11 +168,11 @@ def _row(
             f"{where}: found {len(row)} fields; expected a header and rows of {', '.join(COLUMNS)}"
         )
     split, text, side, sentence, labels = row
-    if split not in known:
-        raise InputError(f"{where}: found the set {split!r}; there are states of {', '.join(known)}")
-    direction = next((one for one in known[split] if format_direction(one) == text), None)
+    if split not in with_states:
+        raise InputError(f"{where}: found the set {split!r}; there are states of {', '.join(with_states)}")
+    direction = next((pair for pair in with_states[split] if format_direction(pair) == text), None)
     if direction is None:
-        named = ", ".join(map(format_direction, known[split]))
+        named = ", ".join(map(format_direction, with_states[split]))
         raise InputError(f"{where}: found the direction {text!r}; there are {split} states of {named}")
     if side not in SIDES:
         raise InputError(f"{where}: found the side {side!r}; expected {' or '.join(SIDES)}")

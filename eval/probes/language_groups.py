@@ -59,12 +59,14 @@ def group_of_languages(groups: Mapping[str, list[str]], path: Path) -> dict[str,
     Raises:
         InputError: it has two.
     """
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for name, languages in groups.items():
         for language in languages:
-            if found.setdefault(language, name) != name:
-                raise InputError(f"{path}: {language} is in {found[language]} and in {name}, expected in one")
-    return found
+            if group_of.setdefault(language, name) != name:
+                raise InputError(
+                    f"{path}: {language} is in {group_of[language]} and in {name}, expected in one"
+                )
+    return group_of
 
 
 def of_groups(scores: Scores, groups: Mapping[str, str]) -> list[dict]:

@@ -2,9 +2,9 @@
 
 OUT are scored folders of checkpoints of the same trainings (`eval translate --split valid` with
 `checkpoint_*_UPDATES.pt`); those of one system and seed become one curve over its updates. With `--llr`, the
-layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU, which the
-thesis holds to be consistent (E.1): over all checkpoints, and over systems by the last ones, where time does
-not make both rise.
+layer-wise language recognition of the same checkpoints is correlated with their zero-shot BLEU; thesis E.1
+holds both to be consistent. This is done over all checkpoints, and over systems by the last ones, where time
+does not make both rise.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import option, positional
 from eval.checks import check_equal, check_measured_alike, check_one_training, check_test_sets
-from eval.derived.training_curves import ACCURACY
+from eval.derived.llr_and_bleu import ACCURACY
 from eval.reporting.result_file import Written, publish
 from eval.result_files import field, result_file
 from eval.result_set import ResultSet
@@ -52,8 +52,8 @@ def measure(options: Options) -> Measured:
     """One run per training."""
     trainings = trainings_of(options.scores)
     recognized = recognition(options.llr)
-    known = {checkpoint_of(one) for checkpoints in trainings.values() for one in checkpoints.values()}
-    if unused := set(recognized) - known:
+    scored = {checkpoint_of(scores) for checkpoints in trainings.values() for scores in checkpoints.values()}
+    if unused := set(recognized) - scored:
         path, _ = recognized[min(unused)]
         raise InputError(f"--llr: {path} is of a checkpoint that no scored folder has")
     measured = Measured()
@@ -68,39 +68,41 @@ def trainings_of(folders: Iterable[Path]) -> dict[tuple, dict[int, Scores]]:
     """Dataset, system and seed -> updates -> the scores of that checkpoint.
 
     Raises:
-        InputError: two are of one checkpoint, or checkpoints of a system were measured in different ways.
+        InputError: as `by_training`; or other references.
     """
-    found: dict[tuple, dict[int, Scores]] = defaultdict(dict)
-    first: dict[tuple, Scores] = {}
-    for folder in folders:
-        scores = Scores.load(result_file(folder, SCORES))
-        checkpoints = found[scores.dataset, scores.name, scores.seed]
-        check_beside(scores, checkpoints)
-        check_measured_alike(first.setdefault((scores.dataset, scores.name), scores), scores)
-        checkpoints[updates_of(scores)] = scores
-    check_test_sets(scores for checkpoints in found.values() for scores in checkpoints.values())
-    return found
+    scored = [Scores.load(result_file(folder, SCORES)) for folder in folders]
+    trainings = by_training(scored)
+    check_test_sets(scored)
+    return trainings
 
 
-def check_beside(scores: Scores, checkpoints: dict[int, Scores]) -> None:
-    """Is it another checkpoint of the same training, and of the same set?"""
-    if other := checkpoints.get(updates_of(scores)):
-        raise InputError(f"{scores.path} and {other.path}: both are after {updates_of(scores)} updates")
-    for other in checkpoints.values():
-        check_one_training(other, scores)
-        if other.record["split"] != scores.record["split"]:
-            raise InputError(f"{scores.path} and {other.path}: are of different sets")
+def by_training(runs: Iterable[Run]) -> dict[tuple, dict[int, Run]]:
+    """Dataset, system and seed -> updates, rising -> the run of that checkpoint.
+
+    Raises:
+        InputError: a run does not say after how many updates it is, two are of one checkpoint, or those of a
+            system were measured in different ways.
+    """
+    trainings: dict[tuple, dict[int, Run]] = defaultdict(dict)
+    first: dict[tuple, Run] = {}
+    for run in runs:
+        updates = run.value("checkpoint", "updates")
+        if not isinstance(updates, int):
+            raise InputError(
+                f"{run.path}: does not say after how many updates its checkpoint is; make it again"
+            )
+        checkpoints = trainings[run.dataset, run.name, run.seed]
+        if other := checkpoints.get(updates):
+            raise InputError(f"{run.path} and {other.path}: both are after {updates} updates")
+        for other in checkpoints.values():
+            check_one_training(other, run)
+        check_measured_alike(first.setdefault((run.dataset, run.name), run), run)
+        checkpoints[updates] = run
+    return {key: dict(sorted(checkpoints.items())) for key, checkpoints in trainings.items()}
 
 
-def updates_of(scores: Scores) -> int:
-    updates = scores.value("checkpoint", "updates")
-    if not isinstance(updates, int):
-        raise InputError(f"{scores.path}: does not say after how many updates; translate it again")
-    return updates
-
-
-def checkpoint_of(scores: Scores) -> str:
-    return field(scores.record, "checkpoint.sha256", str, scores.path)
+def checkpoint_of(run: Run) -> str:
+    return field(run.record, "checkpoint.sha256", str, run.path)
 
 
 def recognition(folders: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
@@ -113,20 +115,26 @@ def recognition(folders: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
     from eval.measurements import rows_of  # with pandas: not before it is needed
 
     recognized, first = {}, {}
-    results = ResultSet.load((result_file(folder, LLR_FILE) for folder in folders), ["llr"])
-    for path, record in results.of_kind("llr"):
-        for number, one in enumerate(record["runs"]):
-            run = Run(path, one, record, number)
-            # Other data sets have other numbers of sentences.
-            check_recognized_alike(first.setdefault(run.dataset, run), run)
-            rows = rows_of(run)
-            rows = rows[(rows.kind == "zero-shot") & (rows.measure == ACCURACY)]
-            checkpoint = field(one, "checkpoint.sha256", str, path)
-            if checkpoint in recognized:
-                other, _ = recognized[checkpoint]
-                raise InputError(f"{path} and {other}: both are of one checkpoint; give one")
-            recognized[checkpoint] = path, rows.groupby(["part", "layer"]).value.mean().to_dict()
+    for run in runs_in((result_file(folder, LLR_FILE) for folder in folders), "llr"):
+        # Other data sets have other numbers of sentences.
+        check_recognized_alike(first.setdefault(run.dataset, run), run)
+        rows = rows_of(run)
+        rows = rows[(rows.kind == "zero-shot") & (rows.measure == ACCURACY)]
+        checkpoint = checkpoint_of(run)
+        if checkpoint in recognized:
+            other, _ = recognized[checkpoint]
+            raise InputError(f"{run.path} and {other}: both are of one checkpoint; give one")
+        recognized[checkpoint] = run.path, rows.groupby(["part", "layer"]).value.mean().to_dict()
     return recognized
+
+
+def runs_in(files: Iterable[Path], kind: str) -> list[Run]:
+    """The runs of result files."""
+    return [
+        Run(path, run, record, number)
+        for path, record in ResultSet.load(files, [kind]).of_kind(kind)
+        for number, run in enumerate(record["runs"])
+    ]
 
 
 def check_recognized_alike(first: Run, run: Run) -> None:
@@ -134,20 +142,16 @@ def check_recognized_alike(first: Run, run: Run) -> None:
     for name in ("tokens", "forced", "split", "train_split", "train_sentences"):
         check_equal(name, first, run, first.value(name), run.value(name))
     for name in RECOGNIZED_WITH:
-        values = [one.value("training", name) for one in (first, run)]
+        values = [each.value("training", name) for each in (first, run)]
         check_equal(f"training.{name}", first, run, *values)
 
 
 def curves(checkpoints: dict[int, Scores], recognized: dict[str, tuple[Path, dict]]) -> list[dict]:
-    """The rows of one training, checkpoint by checkpoint.
-
-    Args:
-        recognized: as `recognition` returns it.
-    """
+    """The rows of one training, checkpoint by checkpoint."""
     from eval.measurements import rows_of  # with pandas: not before it is needed
 
     rows = []
-    for update, scores in sorted(checkpoints.items()):
+    for update, scores in checkpoints.items():
         scored = rows_of(scores)
         averages = scored[scored.measure.isin(MEASURES)].groupby(["kind", "measure"]).value.mean()
         for (kind, measure), average in averages.items():

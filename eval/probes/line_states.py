@@ -45,7 +45,6 @@ def write_store(
     """Write states into a folder.
 
     Args:
-        folder: of the store.
         states: set -> its lines. Lines of a direction keep their order. Layers are named as
             `eval.probes.store` says.
         name: of the system, for tables.
@@ -55,7 +54,6 @@ def write_store(
         tags: tokens that are language tags.
         end: the token that ends every line of an encoder and begins every one of a decoder, if there is one.
         seed: of the training.
-        dtype: of the states on disk, "float16" or "float32".
 
     Raises:
         InputError: a direction that is none; a line with other layers, or other numbers of states.

@@ -1,9 +1,8 @@
 """Layer-wise language recognition (LLR, thesis 8.2.3): from which layer can the language be read?
 
-For every layer and both questions, "which source language?" and "which target language?", a linear classifier
-of tokens is trained on the validation set of the supervised directions and tested on supervised and zero-shot
-directions apart. STATES are folders of `eval probe states`; those of one system with several seeds become
-one curve (Figures 8.2 and E.4).
+There are two questions: "which source language?" and "which target language?". For every layer and question,
+a linear classifier of tokens learns on the validation set of the supervised directions. It is tested on
+supervised and on zero-shot directions. Several seeds of one system become one curve (Figures 8.2 and E.4).
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional, switch
 from eval.probes.labels import COLUMNS, QUESTIONS
-from eval.probes.parallel import index_files
+from eval.probes.parallel import ALLOW_UNLIKE, index_files
 from eval.probes.protocol import Protocol
 from eval.probes.store import StateStore
 from eval.reporting.result_file import Written, publish
@@ -31,21 +30,21 @@ class Options(Protocol):
     train_split: str = option("set to train on", "valid", type=types.split)
     test_split: str = option("set to test on", "test", type=types.split)
     train_on: str = option("directions of the set to train on", "supervised", choices=("supervised", "all"))
-    balance: bool = switch(
-        "every language weighs as much as every other while classifiers learn, whatever its number of tokens"
+    balance: bool = switch("give every language the same weight in training, whatever its number of tokens")
+    tokens: str = option(
+        "all tokens, no language tags, or neither tags nor </s>", "all", choices=tuple(TOKENS)
     )
-    tokens: str = option("all, without language tags, or also without </s>", "all", choices=tuple(TOKENS))
     questions: list[str] = option(
         "languages to recognize (default: source,target)",
         list(QUESTIONS),
         type=types.items(types.one_of(QUESTIONS)),
     )
     labels: Path | None = option(
-        f"recognize these labels in place of languages: tab-separated columns {', '.join(COLUMNS)}",
+        f"labels to recognize in place of languages: tab-separated columns {', '.join(COLUMNS)}",
         metavar="FILE.tsv",
     )
     control: bool = switch(
-        "also the control task, random labels of tokens, and the selectivity (Hewitt and Liang, 2019)"
+        "also learn random labels of tokens (control task), for the selectivity (Hewitt and Liang, 2019)"
     )
     written: Written
 
@@ -64,23 +63,36 @@ class Options(Protocol):
 
 def main(options: Options) -> None:
     options.complete()  # refuses settings that the protocol does not have before anything is read
-    inputs = [*index_files(options.states), *([options.labels] if options.labels else [])]
-    check_distinct(options)
+    splits = dict.fromkeys((options.train_split, options.test_split))
+    inputs = index_files(options.states, splits, options.written.allow_unlike)
+    check_stores(options)
+    inputs += [options.labels] if options.labels else []
     publish(KIND, options, inputs, lambda: measure(options), options.written)
 
 
-def check_distinct(options: Options) -> None:
-    """No two stores are of one seed of one system on one dataset: known before the training, not after it."""
+def check_stores(options: Options) -> None:
+    """No two stores are of one seed of one system on one dataset, or of different searches: known before the
+    training, not after it.
+    """
     first: dict[tuple, Path] = {}
+    searched: dict[str, StateStore] = {}
     for folder in options.states:
         store = StateStore.open(folder)
-        key = store.record["dataset"], store.system["name"], store.system.get("seed")
+        dataset, beam = store.record["dataset"], store.record.get("beam")
+        key = dataset, store.system["name"], store.system.get("seed")
         if key[2] is not None and (other := first.get(key)):
             raise InputError(
-                f"{folder}: {key[1]!r} with seed {key[2]} on {key[0]}, as {other}; give one of them another"
+                f"{folder}: {key[1]!r} with seed {key[2]} on {dataset}, as {other}; give one of them another"
                 " --name (eval probe states)"
             )
         first[key] = folder
+        if store.record.get("forced") == "output" and not options.written.allow_unlike:
+            other = searched.setdefault(dataset, store)
+            if other.record.get("beam") != beam:
+                raise InputError(
+                    f"{folder}: its outputs were searched with --beam {beam}, those of {other.folder} with"
+                    f" {other.record.get('beam')}; extract one again, or {ALLOW_UNLIKE}"
+                )
 
 
 def measure(options: Options) -> Measured:
@@ -89,8 +101,8 @@ def measure(options: Options) -> Measured:
 
     measured = Measured()
     for number, folder in enumerate(options.states):
-        found = recognize(folder, options)
-        references = ", references" if found.run["forced"] == "reference" else ""
-        measured.add(found.run | {"variant": options.variant + references}, found.rows)
-        measured.arrays |= {f"{number} {name}": values for name, values in found.weights.items()}
+        recognition = recognize(folder, options)
+        references = ", references" if recognition.run["forced"] == "reference" else ""
+        measured.add(recognition.run | {"variant": options.variant + references}, recognition.rows)
+        measured.arrays |= {f"{number} {name}": values for name, values in recognition.weights.items()}
     return measured

@@ -126,8 +126,8 @@ class Questions:
             logarithms = columns.log_softmax(dim=2)
             chosen = gold[None, :, None].expand(len(columns), -1, 1)
             of_gold = logarithms.gather(2, chosen)
-            one = torch.ones_like(chosen, dtype=logits.dtype)
-            derivative = logarithms.exp_().scatter_add_(2, chosen, -one)
+            ones = torch.ones_like(chosen, dtype=logits.dtype)
+            derivative = logarithms.exp_().scatter_add_(2, chosen, -ones)
             if weights is not None:
                 of_tokens = weights[gold, None].to(logits.dtype)
                 of_gold, derivative = of_gold * of_tokens, derivative * of_tokens
@@ -159,11 +159,6 @@ class Objective:
     stay in memory if they fit into `KEPT_BYTES`, since reading them takes longer than multiplying them.
 
     Classes that weigh more have larger shares of the mean.
-
-    Args:
-        sentences: of a side.
-        whitening: of their states.
-        examples: numbers of the sentences that count.
     """
 
     def __init__(
@@ -291,14 +286,8 @@ class EarlyStopping:
 def stop_early(
     sentences: TrainingSet, questions: Questions, training, held_out, passes: int, patience: int, task: str
 ) -> tuple[tuple[Tensor, Tensor], EarlyStopping]:
-    """L-BFGS without a penalty, each classifier until its held-out loss stops falling.
-
-    Args:
-        training, held_out: numbers of sentences.
-        passes: over the sentences to train on, at most.
-
-    Returns:
-        Weights and bias for states as they are, and when each classifier was done.
+    """L-BFGS without a penalty, each classifier until its held-out loss stops falling: weights and bias for
+    states as they are, and when each was done.
     """
     whitening = Whitening(sentences, training)
     fitted, watched = (

@@ -36,20 +36,20 @@ def correlations(points: Mapping[str, dict], where: str) -> dict[str, dict]:
             f"{where}: {len(points)} pairs of languages with BLEU in both directions and P@1, expected at"
             f" least {FEWEST}"
         )
-    found = {"all": correlation(points)}
-    if found["all"]["r"] is None:
-        title, one = min(
+    by_group = {"all": correlation(points)}
+    if by_group["all"]["r"] is None:
+        title, change = min(
             zip(("BLEU", "P@1"), _changes(points), strict=True), key=lambda each: np.ptp(each[1])
         )
-        raise InputError(f"{where}: {title} changes by {one[0]:g} for every pair: no correlation")
+        raise InputError(f"{where}: {title} changes by {change[0]:g} for every pair: no correlation")
     kinds = dict.fromkeys(point["kind"] for point in points.values())
     if len(kinds) > 1 and len(points) >= FEWEST + len(kinds) - 1:
-        found[WITHIN_KINDS] = correlation(points, within_kinds=True)
+        by_group[WITHIN_KINDS] = correlation(points, within_kinds=True)
     for kind in kinds if len(kinds) > 1 else ():
         members = {pair: point for pair, point in points.items() if point["kind"] == kind}
         if len(members) >= FEWEST:
-            found[kind] = correlation(members)
-    return found
+            by_group[kind] = correlation(members)
+    return by_group
 
 
 def correlation(points: Mapping[str, dict], within_kinds: bool = False) -> dict:
@@ -84,11 +84,11 @@ def languages_drawn(points: Mapping[str, dict], within_kinds: bool) -> tuple[flo
     first, second = ([languages.index(pair[side]) for pair in pairs] for side in (0, 1))
     weights = (counts[:, first] * counts[:, second]).astype(float)
     weights = weights[(weights > 0).sum(axis=1) >= FEWEST]
-    found = _weighted(_changes(points), weights, _groups(points, within_kinds))
-    found = found[~np.isnan(found)]
-    if len(found) < SAMPLES / 2:
+    drawn = _weighted(_changes(points), weights, _groups(points, within_kinds))
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) < SAMPLES / 2:
         return None
-    low, high = np.quantile(found, [LEVEL / 2, 1 - LEVEL / 2])
+    low, high = np.quantile(drawn, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 

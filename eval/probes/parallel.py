@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
@@ -16,6 +16,7 @@ from command_line.progress import progress
 from eval.probes.store import INDEX, StatePart, StateStore
 
 FINAL_NORM = "encoder-norm"
+ALLOW_UNLIKE = "show them together all the same by --allow-unlike"
 OUTPUT = "output"  # of the encoder, what the decoder attends to, with or without a final norm below it
 
 
@@ -28,9 +29,32 @@ class StoreOptions:
     only_words: bool = switch("leave language tags and </s> out of the means of sentences")
 
 
-def index_files(folders) -> list[Path]:
-    """The index of every store, for a probe's record of what it read; an `InputError` for what is none."""
-    return [StateStore.open(folder).folder / INDEX for folder in folders]
+def index_files(folders: Iterable[Path], splits: Iterable[str], allow_unlike: bool) -> list[Path]:
+    """The index of every store, for a probe's record of what it read.
+
+    Raises:
+        InputError: a folder is no store, or stores of one dataset have other sentences in a set, unless they
+            may be unlike.
+    """
+    stores = [StateStore.open(folder) for folder in folders]
+    first: dict[str, StateStore] = {}
+    for store in stores if not allow_unlike else ():
+        other = first.setdefault(store.record["dataset"], store)
+        for split in splits:
+            check_sentences(other, store, split)
+    return [store.folder / INDEX for store in stores]
+
+
+def check_sentences(first: StateStore, store: StateStore, split: str) -> None:
+    """Stores have the same sentences of the same directions, as far as they know their text."""
+    texts, others = store.texts(split), first.texts(split)
+    for direction in sorted({*texts, *others}):
+        facts = [of.get(direction) for of in (texts, others)]
+        if None in facts or any(one != other for one, other in zip(*facts, strict=True) if one and other):
+            raise InputError(
+                f"{store.folder}: has other {split} sentences of {direction} than {first.folder}; give one of"
+                f" them another --dataset name, or {ALLOW_UNLIKE}"
+            )
 
 
 @dataclass
@@ -62,9 +86,9 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
     Raises:
         InputError: there is none, or the two directions of one have different numbers of sentences.
     """
-    known = store.directions(split)
-    alone = [direction for direction in known if direction[::-1] not in known]
-    pairs = [direction for direction in known if direction[0] < direction[1] and direction not in alone]
+    directions = store.directions(split)
+    alone = [direction for direction in directions if direction[::-1] not in directions]
+    pairs = [direction for direction in directions if direction[0] < direction[1] and direction not in alone]
     named = ", ".join("-".join(direction) for direction in alone)
     if not pairs:
         raise InputError(
@@ -73,7 +97,7 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
         )
     if alone:
         print(f"warning: {store.folder}: without the opposite direction, left out: {named}", file=sys.stderr)
-    found = []
+    parallel = []
     for pair in pairs:
         parts = store.encoder(split, pair), store.encoder(split, pair[::-1])
         if len(parts[0]) != len(parts[1]):
@@ -82,8 +106,8 @@ def parallel_pairs(store: StateStore, split: str) -> list[ParallelPair]:
                 f" {'-'.join(pair[::-1])}, expected parallel ones; extract both with the same --max-lines"
             )
         kind = "supervised" if {pair, pair[::-1]} <= store.supervised else "zero-shot"
-        found.append(ParallelPair(*pair, kind, parts))
-    return found
+        parallel.append(ParallelPair(*pair, kind, parts))
+    return parallel
 
 
 def encoder_layers(store: StateStore) -> dict[str, str]:
@@ -106,8 +130,6 @@ class Pooled:
     """Mean-pooled sentences of one layer. Directions may share a part, which is pooled once.
 
     Args:
-        layer: name in the store.
-        only_words: without tags and `</s>`.
         then: what is made of them (sentences x C), for example normalized.
     """
 
@@ -136,7 +158,6 @@ def layerwise(
     """Compare the two sides of every pair in every encoder layer of a store.
 
     Args:
-        folder: of the store.
         then: applied to the mean-pooled sentences of each side.
         compare: function of the pair and of what `then` gave for both sides -> rows.
 

@@ -14,11 +14,9 @@ from command_line.measurements import numbers
 from eval.probes.training_logs import (
     LogOptions,
     finite,
-    log_files,
-    measure_logs,
+    publish_logs,
     validations,
 )
-from eval.reporting.result_file import publish
 
 KIND = "pretraining-accuracy"
 MEASURES = ("accuracy", "ppl")
@@ -26,13 +24,7 @@ ALL = "all"  # tasks of a language
 
 
 def main(options: LogOptions) -> None:
-    publish(
-        KIND,
-        options,
-        log_files(options),
-        lambda: measure_logs(options, measure),
-        options.written,
-    )
+    publish_logs(KIND, options, measure)
 
 
 def measure(log: Path) -> tuple[dict, list[dict]]:

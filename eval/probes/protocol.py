@@ -71,7 +71,7 @@ class Protocol:
         choices=OF_LINEAR,
     )
     epochs: int | None = _setting(
-        "epochs", "passes over the training set; at most, but for paper", types.positive
+        "epochs", "passes over the training set; except for paper, at most so many", types.positive
     )
     grid: list[float] | None = _setting(
         "grid", "values of C; held-out accuracy chooses one", types.items(types.number(0, 1e6, above=True))
@@ -84,7 +84,7 @@ class Protocol:
     lr: float | None = _setting("lr", "learning rate of Adam", types.number(0, 100, above=True))
     batch_size: int | None = _setting("batch_size", "sentences per batch", types.positive)
     seeds: list[int] | None = _setting(
-        "seeds", "of the initialization; the other protocols do not depend on it", types.items(types.seed)
+        "seeds", "seeds of the initialization; other protocols do not depend on it", types.items(types.seed)
     )
 
     @property
@@ -116,7 +116,7 @@ class Protocol:
         """What sets the protocol apart from the default one, for the name of its curve; "" for nothing."""
         defaults = PROTOCOLS[self.name]
         others = [
-            words.format(",".join(f"{one:g}" for one in value) if isinstance(value, list) else value)
+            words.format(",".join(f"{number:g}" for number in value) if isinstance(value, list) else value)
             for setting, words in WORDS.items()
             if (value := getattr(self, setting)) not in (None, defaults.get(setting))
         ]

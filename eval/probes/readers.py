@@ -57,11 +57,7 @@ class Reader(ABC):
     def tokens(
         self, lines: Sequence[str], direction: Direction, references: Sequence[str] | None
     ) -> list[Tokens]:
-        """What the model is given for lines that have words.
-
-        Args:
-            references: what the decoder is given; None: its own output.
-        """
+        """What the model is given for lines that have words."""
 
     def numbers(self, ids: Sequence[int], side: str) -> Sequence[int]:
         """The numbers of a side's tokens in one vocabulary of both sides."""
@@ -85,7 +81,6 @@ class Reader(ABC):
             target: language that a model that translates is asked for; of other models, what the lines are
                 called a translation into.
             references: what the decoder is given; None: its own output.
-            max_tokens: of a batch.
 
         Raises:
             InputError: a line has no words; there are other references than lines; no target where one is
@@ -99,7 +94,7 @@ class Reader(ABC):
             if not line.strip():
                 raise InputError(f"states: line {number} has no words; leave it out")
         rows = self.tokens(lines, (source, target), references)
-        found: dict[int, LineStates] = {}
+        by_line: dict[int, LineStates] = {}
         for batch in batches([row.longest for row in rows], max_tokens):
             states = self.hidden([rows[number] for number in batch])
             for place, number in enumerate(batch):
@@ -111,8 +106,8 @@ class Reader(ABC):
                         for layer, name in enumerate(self.hidden.layers[side])
                     }
                     sides += [by_layer, self.names(self.numbers(ids, side))]
-                found[number] = LineStates(source, target, *sides)
-        return [found[number] for number in range(len(rows))]
+                by_line[number] = LineStates(source, target, *sides)
+        return [by_line[number] for number in range(len(rows))]
 
     def _sentences(self, lines: Sequence[str], direction: Direction) -> list[Sentence]:
         """One of every line; the end of one that is too long is cut."""
@@ -201,17 +196,13 @@ class CheckpointReader(Reader):
     def _outputs(self, sources: DirectionData) -> list[list[int]]:
         """The best translation of every sentence, without forced tag and `</s>`."""
         outputs: dict[int, list[int]] = {}
-        for numbers, found in self._decoder.translate([sources]):
-            outputs.update(zip(numbers, found, strict=True))
+        for numbers, hypotheses in self._decoder.translate([sources]):
+            outputs.update(zip(numbers, hypotheses, strict=True))
         return [outputs[number] for number in range(len(sources))]
 
 
 def tokens_of(sources: DirectionData, outputs: Sequence[Sequence[int]], eos: int) -> list[Tokens]:
-    """What a model of fairseq is given.
-
-    Args:
-        outputs: of the decoder, without forced tag and `</s>`.
-    """
+    """What a model of fairseq is given."""
     start = eos if sources.decoder_start is None else sources.decoder_start
     begin = [start, *sources.target_tags]
     announced = sources.source_ending[len(sources.source_ending) - sources.announced :]

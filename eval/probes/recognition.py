@@ -14,7 +14,7 @@ from command_line.errors import InputError
 from command_line.measurements import numbers
 from command_line.progress import progress
 from data_prep.formats.directions import Direction, format_direction
-from eval.probes.classifiers import Classifiers, Trained, train
+from eval.probes.classifiers import Trained, train
 from eval.probes.labels import ControlTask, LabelFile, Labels, Languages
 from eval.probes.parallel import FINAL_NORM, OUTPUT, describe
 from eval.probes.protocol import unconverged
@@ -60,10 +60,6 @@ class Side:
 
 def recognize(folder, options) -> Recognition:
     """LLR of one store. Warns of classifiers that have not converged.
-
-    Args:
-        folder: of the store.
-        options: `eval.probes.llr.Options`.
 
     Raises:
         InputError: a set without states or without tokens, or one language only.
@@ -112,9 +108,9 @@ def recognize(folder, options) -> Recognition:
         named = f"{store.system['name']} on {run['dataset']}, seed {store.system.get('seed')}"
         run["notes"] = [f"Warning: {named}: {missing}. They say less than the states hold."]
     weights = {
-        f"{side.name} {name}": values
+        f"{side.name} {name}": values.numpy()
         for side in sides
-        for name, values in weights_of(side.trained.classifiers).items()
+        for name, values in side.trained.classifiers.state_dict().items()
     }
     return Recognition(run, rows, weights)
 
@@ -129,19 +125,14 @@ def repeated(sides: list[Side]) -> set[str]:
     }
 
 
-def weights_of(classifiers: Classifiers) -> dict[str, np.ndarray]:
-    """The parameters of classifiers, as `LinearClassifiers` and `Perceptrons` describe them."""
-    return {name: values.detach().numpy() for name, values in classifiers.state_dict().items()}
-
-
 # --- what is learned and tested
 
 
 def labels_of(store: StateStore, options) -> Labels:
     """What the classifiers are to recognize."""
     if options.labels:
-        known = {split: store.directions(split) for split in store.splits}
-        return LabelFile.read(options.labels, known, options.train_split)
+        with_states = {split: store.directions(split) for split in store.splits}
+        return LabelFile.read(options.labels, with_states, options.train_split)
     directions = trained_directions(store, options)
     return Languages.known_from(directions, options.questions, f"{store.folder}: {options.train_split} set")
 
@@ -183,12 +174,7 @@ def directions_of(store: StateStore, options, labels: Labels, side: str) -> tupl
 def learn(
     store: StateStore, options, labels: Labels, side: str, directions: tuple[list[Direction], ...], task: str
 ) -> Side:
-    """Train and test the classifiers of a side.
-
-    Args:
-        directions: to learn from, and to test on.
-        task: for the progress shown, behind the side.
-    """
+    """Train and test the classifiers of a side."""
     learned_from, tested_on = directions
     classes = [len(names) for names in labels.classes.values()]
     parts = [getattr(store, side)(options.train_split, direction) for direction in learned_from]
@@ -208,7 +194,7 @@ def tested(
     store: StateStore, options, labels: Labels, side: str, directions: list[Direction], classifiers
 ) -> dict[Direction, list[Answers]]:
     """What the classifiers answer, per direction and question; parts that directions share are read once."""
-    found: dict[Direction, list[Answers]] = {}
+    by_direction: dict[Direction, list[Answers]] = {}
     answers_of_parts: dict[str, list[Tensor]] = {}
     for direction in progress(directions, len(directions), f"test {side}", "direction"):
         name = store.part_name(options.test_split, direction, side)
@@ -216,19 +202,19 @@ def tested(
         if name not in answers_of_parts:
             answers_of_parts[name] = answered(classifiers, part)
         gold = labels.of(part, options.test_split, direction, side)
-        found[direction] = [
+        by_direction[direction] = [
             Answers.of(answers, of_question, part, options.tokens, len(names))
             for answers, of_question, names in zip(
                 answers_of_parts[name], gold, labels.classes.values(), strict=True
             )
         ]
-        if not found[direction][0].tokens:
+        if not by_direction[direction][0].tokens:
             raise InputError(
                 f"{part.path}: no tokens left of direction {format_direction(direction)}"
                 + (": every output is empty" if side == "decoder" else "")
                 + "; use --tokens all"
             )
-    return found
+    return by_direction
 
 
 # --- rows
@@ -267,9 +253,6 @@ def results(
     "accuracy" of every direction; for each kind of directions "macro_accuracy", the mean over classes;
     "class_accuracy" of every class (`direction`); "taken_for", the share of its tokens that get the class in
     `group`; and "token_accuracy" of the tokens in `group`. The latter three are means over directions.
-
-    Args:
-        measure: name of the first.
     """
     rows: list[dict] = []
     for number, (question, classes) in enumerate(labels.classes.items()):

@@ -6,7 +6,6 @@ over its updates. The loss of translation after so many updates is that of the v
 beside the checkpoint. r: Pearson's correlation of both over the checkpoints of a training.
 """
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +14,13 @@ import numpy as np
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import positional
-from eval.checks import check_lines, check_measured_alike, check_one_training, lines_of, only_seeds
+from eval.checks import check_lines, lines_of, only_seeds
+from eval.probes.learning_curves import by_training, runs_in
 from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
 from eval.reporting.result_file import Written, publish
 from eval.result_files import field, result_file
-from eval.result_set import ResultSet
 from eval.systems import Run
 
 KIND = "retrieval-curves"
@@ -43,7 +42,7 @@ class Options:
 def main(options: Options) -> None:
     files = [result_file(path, "retrieval.json") for path in options.retrieval]
     trainings = checkpoints_of(files)
-    logs = sorted({log_of(one) for checkpoints in trainings.values() for one in checkpoints.values()})
+    logs = sorted({log_of(run) for checkpoints in trainings.values() for run in checkpoints.values()})
     publish(KIND, options, [*files, *logs], lambda: measure(trainings), options.written)
 
 
@@ -51,27 +50,17 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
     """Dataset, system and seed -> updates -> the run of that checkpoint.
 
     Raises:
-        InputError: a file does not say of which checkpoint it is, or two are of the same, or checkpoints of a
-            system were measured in different ways.
+        InputError: as `by_training`; or other lines.
     """
     from eval.measurements import rows_of  # with pandas
 
-    found: dict[tuple, dict[int, Run]] = defaultdict(dict)
-    first: dict[tuple, tuple] = {}  # dataset and system -> its first run, and that one's rows
-    for path, record in ResultSet.load(files, ["retrieval"]).of_kind("retrieval"):
-        for number, one in enumerate(record["runs"]):
-            run = Run(path, one, record, number)
-            updates = field(one, "checkpoint.updates", int, path)
-            checkpoints = found[run.dataset, run.name, run.seed]
-            known = checkpoints.setdefault(updates, run)
-            if known is not run:
-                raise InputError(f"{path} and {known.path}: both are after {updates} updates")
-            check_one_training(next(iter(checkpoints.values())), run)
-            lines = lines_of(rows_of(run))
-            other, expected = first.setdefault((run.dataset, run.name), (run, lines))
-            check_lines(other, run, expected, lines, only_seeds(run))
-            check_measured_alike(other, run)
-    return {key: dict(sorted(runs.items())) for key, runs in found.items()}
+    runs = runs_in(files, "retrieval")
+    trainings, first = by_training(runs), {}
+    for run in runs:
+        lines = lines_of(rows_of(run))
+        other, expected = first.setdefault((run.dataset, run.name), (run, lines))
+        check_lines(other, run, expected, lines, only_seeds(run))
+    return trainings
 
 
 def log_of(run: Run) -> Path:

@@ -1,14 +1,15 @@
-"""Extract the hidden states of every layer of a model, once for all probes: of checkpoints, ours or stock
-fairseq's, and of models that read raw text (`eval.probes.folder_states`): folders of `transformers`, and
-checkpoints with a folder of `fairseq-preprocess`.
+"""Extract the hidden states of every layer of a model, once for all probes.
+
+The model is a checkpoint, ours or stock fairseq's, or a model that reads raw text: a folder of
+`transformers`, or a checkpoint with a folder of `fairseq-preprocess`.
 
 Decoder states are those of the model's own output (thesis 8.2.3: "obtained auto-regressively without
-teacher-forcing"): every sentence is translated first, with beam search, and one pass over the tokens found
-gives the states that the search had.
+teacher-forcing"). Beam search translates every sentence first. One pass over the translation then gives the
+same states as the search.
 
-Of the set `valid`, supervised directions are taken (--valid-directions), on which the classifiers of
-layer-wise language recognition train; of other sets, --directions. Layers are L0 (embeddings), L1 … of the
-encoder and onward of the decoder, encoder-norm, decoder-embedding and decoder-norm; see eval/probes/store.py.
+--valid-directions are the directions of the set `valid`, on which `llr` trains; --directions are those of
+all other sets. The layers are L0 (embeddings), L1 and so on through encoder and decoder, encoder-norm,
+decoder-embedding and decoder-norm (eval/probes/store.py).
 """
 
 import time
@@ -22,18 +23,17 @@ from command_line.lines import read_lines
 from command_line.option_classes import force_switch, output_folder
 from data_prep.formats.directions import Direction, format_direction
 from data_prep.formats.preparation import raw_text_path
-from eval.probes.folder_states import FolderExtraction, extract_folder
-from eval.probes.state_options import FolderOptions, StateOptions
+from eval.probes.folder_states import extract_folder
+from eval.probes.state_options import Extraction, StateOptions
 from eval.probes.store import (
     KIND,
     TRAINING_SPLIT,
     choose_layers,
     sha256_of_lines,
     store_files,
-    write_index,
     write_vocabulary,
 )
-from eval.translation.evaluated_model import EvaluatedModel, NamedModel, settings_of
+from eval.translation.evaluated_model import NamedModel, settings_of
 from eval.translation.model_options import RawTextOptions, model_of
 from eval.translation.raw_text_model import RawTextModel
 
@@ -44,33 +44,21 @@ class StatesCommand:
 
     model: NamedModel
     states: StateOptions
-    folder: FolderOptions
     raw_text: RawTextOptions
     output: Path = output_folder("the states")
     force: bool = force_switch("extract again even if it is done")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extraction(StateOptions):
-    """The states of a checkpoint of fairseq."""
-
-    model: EvaluatedModel
-
-
 def main(options: StatesCommand) -> None:
-    model, lines = model_of(options.model, options.raw_text), options.folder.input
-    if isinstance(model, RawTextModel):
-        if options.states.untrained is not None:
-            raise InputError("--untrained: needs a checkpoint with its binarized folder; leave it out")
-        job = FolderExtraction(model=model, input=lines, **vars(options.states))
+    job = Extraction(model=model_of(options.model, options.raw_text), **vars(options.states))
+    if isinstance(job.model, RawTextModel):
         extract_folder(job, options.output, options.force)
         return
-    if lines:
+    if job.input:
         raise InputError(
-            f"--input: needs a model that reads raw text, found --checkpoint {model.checkpoint} with its"
+            f"--input: needs a model that reads raw text, found --checkpoint {job.model.checkpoint} with its"
             " binarized folder; leave it out"
         )
-    job = Extraction(model=model, **vars(options.states))
     files = job.model.data_files(job.splits)
     stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
     if not stamp.is_current(options.force):
@@ -81,13 +69,12 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
     """Load, translate, force, store.
 
     Args:
-        stamp: describes the work, for which a journal of translations is kept.
-        continued: take what is in the journal of a run that was killed.
+        continued: take what is in the journal of translations of a run that was killed.
     """
     from command_line.journal import Journal
     from eval.probes.hidden_states import CheckpointStates
     from eval.probes.readers import tokens_of
-    from eval.probes.storing import DirectionTokens, write_parts
+    from eval.probes.storing import DirectionTokens, write_states
     from eval.translation.decoding import build_decoder, load_sources
 
     started = time.monotonic()
@@ -107,21 +94,12 @@ def extract(job: Extraction, output: Path, stamp: Stamp, continued: bool = True)
         for path in store_files(output):  # of an earlier extraction
             path.unlink()
         outputs = forced_tokens(decoder, journal, job, keys, sources)
-    translated = time.monotonic()
     directions = [
         DirectionTokens(*key, tokens_of(part, forced, dictionary.eos()), text_sha256(job, *key))
         for key, part, forced in zip(keys, sources, outputs, strict=True)
     ]
-    splits = write_parts(hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
     write_vocabulary(output, [dictionary[number] for number in range(len(dictionary))])
-    seconds = {"translate": translated - started, "states": time.monotonic() - translated}
-    write_index(output, {
-        **described(job, loaded),
-        "layers": {side: list(chosen) for side, chosen in layers.items()},
-        "encoder_output": hidden.layers["encoder"][-1],
-        "splits": splits,
-        "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
-    })  # fmt: skip
+    write_states(hidden, layers, directions, job, output, described(job, loaded), started)
     journal.remove()
     stamp.finish(store_files(output))
 

@@ -134,39 +134,19 @@ class StatePart:
         """Number of sentences."""
         return len(self.offsets) - 1
 
-    def check(self, side: str) -> None:
-        """Compare the three files with each other: offsets of other sentences would give other means.
-
-        Args:
-            side: "encoder", whose sentences all end with the same token (`</s>`, or a tag behind it), or
-                "decoder", whose sentences all begin with the same one.
+    def check(self) -> None:
+        """Compare the three files with each other: one of another extraction would give other means.
 
         Raises:
-            InputError: one is not of the others, or holds other numbers than it must.
+            InputError: they are of other numbers of tokens.
         """
         states, tokens, offsets = self.all_states, self.tokens, self.offsets
-        if states.ndim != 3 or states.dtype.kind != "f" or len(states) != len(self.layers):
-            found = f"an array of {states.dtype} of shape {states.shape}"
-            raise _damaged(self.path, "states", f"{found}, expected {len(self.layers)} layers x tokens x C")
-        if tokens.shape != states.shape[1:2] or tokens.dtype.kind != "i":
-            found = f"an array of {tokens.dtype} of shape {tokens.shape}"
-            raise _damaged(
-                self.path, "tokens", f"{found}, expected a token id for each of {states.shape[1]} states"
-            )
-        is_list = offsets.ndim == 1 and offsets.dtype.kind == "i" and len(offsets) > 1
-        if not is_list or (offsets[0], offsets[-1]) != (0, len(tokens)) or (np.diff(offsets) < 1).any():
-            raise _damaged(
-                self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
-            )
-        if self.eos == NO_TOKEN:
-            return
-        edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
-        if (edges != edges[0]).any():
-            sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"
-            raise _damaged(
-                self.path,
-                "offsets",
-                f"sentence {sentence} does not {where} with the token {edges[0]}, as sentence 1 does",
+        if states.shape[:2] != (len(self.layers), len(tokens)) or offsets[-1] != len(tokens):
+            layers, of_states, *_ = states.shape
+            raise InputError(
+                f"{self.path}: {of_states} states of {layers} layers, {len(tokens)} tokens, and sentences up"
+                f" to token {offsets[-1]}; expected {len(self.layers)} layers and equal numbers; extract the"
+                " states again (--force)"
             )
 
     @property
@@ -228,9 +208,6 @@ class StatePart:
     def mean_pooled(self, layer: str, only_words: bool = False) -> np.ndarray:
         """sentences x C, float32: the mean over the tokens of each sentence. There is no padding in it.
 
-        Args:
-            only_words: leave out tags and `</s>`.
-
         Raises:
             InputError: `only_words`, and a sentence has none; names it. As `read`.
         """
@@ -249,10 +226,6 @@ class StatePart:
         return pooled / counts[:, None].astype(np.float32)
 
 
-def _damaged(path: Path, ending: str, found: str) -> InputError:
-    return InputError(f"{path}.{ending}.npy: {found}; extract the states again (--force)")
-
-
 def _load(path: Path, ending: str) -> np.ndarray:
     return load_array(f"{path}.{ending}.npy", "extract the states again (--force)")
 
@@ -261,7 +234,6 @@ class StateStore:
     """A complete folder of hidden states.
 
     Attributes:
-        folder: where it is.
         record: the contents of states.json.
         supervised: directions (source, target) that the model was trained on.
         encoder_layers, decoder_layers: names of the layers stored, from the bottom up.
@@ -317,12 +289,17 @@ class StateStore:
         """The checksum of the source lines; None where it is not known."""
         return self._split(split).get("-".join(direction), {}).get("text_sha256")
 
+    def texts(self, split: str) -> dict[str, tuple[int | None, str | None]]:
+        """Direction -> the number of its sentences, and the checksum of the source lines, where known."""
+        directions = self._split(split)
+        return {name: (of.get("sentences"), of.get("text_sha256")) for name, of in directions.items()}
+
     def part_name(self, split: str, direction: Direction, side: str) -> str:
         """Name of the part; equal for directions that share it."""
         directions, text = self._split(split), "-".join(direction)
         if text not in directions:
-            known = ", ".join(directions)
-            raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {known}")
+            there = ", ".join(directions)
+            raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {there}")
         if directions[text].get(side) is None:
             raise InputError(
                 f"{self.folder}: has no states of a {side}; this probe needs a translation model's"
@@ -340,7 +317,7 @@ class StateStore:
         name = self.part_name(split, direction, side)
         layers = self.encoder_layers if side == "encoder" else self.decoder_layers
         part = StatePart(self.folder / name, layers, self.record["tags"], self.record["eos"])
-        part.check(side)
+        part.check()
         return part
 
 

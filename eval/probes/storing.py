@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ from command_line.progress import progress
 from data_prep.formats.directions import Direction, format_direction
 from embeddings.encoders.sentence_encoder import batches
 from eval.probes.hidden_states import CheckpointStates, HiddenStates, Tokens
+from eval.probes.state_options import StateOptions
+from eval.probes.store import write_index
 
 ChosenLayers = Mapping[str, Mapping[str, int]]  # side -> name -> number among all, as of `choose_layers`
 
@@ -25,11 +28,8 @@ class PartWriter:
     """Fills a part in any order of sentences.
 
     Args:
-        path: of the files, without their endings.
         sentences: token ids per sentence, one state each.
-        layers: number of layers.
         width: C.
-        dtype: of the states on disk.
     """
 
     def __init__(self, path: Path, sentences: Sequence[np.ndarray], layers: int, width: int, dtype="float16"):
@@ -49,12 +49,7 @@ class PartWriter:
             np.save(stream, array)
 
     def write(self, sentences, states: np.ndarray) -> None:
-        """Store the states of some sentences.
-
-        Args:
-            sentences: their numbers.
-            states: layers x tokens x C, the sentences one after the other.
-        """
+        """Store the states of some sentences, layers x tokens x C, one sentence after the other."""
         positions = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in sentences]
         self._states[:, np.concatenate(positions)] = states
 
@@ -102,6 +97,36 @@ class DirectionTokens:
         return self.split, digest.digest()
 
 
+def write_states(
+    hidden: CheckpointStates | HiddenStates,
+    layers: ChosenLayers,
+    directions: Sequence[DirectionTokens],
+    job: StateOptions,
+    output: Path,
+    described: dict,
+    started: float,
+) -> None:
+    """Compute and write the states of some directions, and the index of the store.
+
+    Args:
+        described: what else the index says.
+        started: when the translation began, by `time.monotonic`.
+
+    Raises:
+        InputError: the states do not fit on the disk, or not into the type of the files.
+    """
+    translated = time.monotonic()
+    splits = write_parts(hidden, layers, directions, job.dtype, job.decoding.max_tokens, output)
+    seconds = {"translate": translated - started, "states": time.monotonic() - translated}
+    write_index(output, {
+        **described,
+        "layers": {side: list(chosen) for side, chosen in layers.items()},
+        "encoder_output": hidden.layers["encoder"][-1],
+        "splits": splits,
+        "seconds": {stage: round(value, 2) for stage, value in seconds.items()},
+    })  # fmt: skip
+
+
 def write_parts(
     hidden: CheckpointStates | HiddenStates,
     layers: ChosenLayers,
@@ -110,21 +135,7 @@ def write_parts(
     max_tokens: int,
     output: Path,
 ) -> dict:
-    """Compute and write the states of some directions.
-
-    Args:
-        hidden: the model.
-        layers: the layers to store.
-        dtype: of the states on disk, "float16" or "float32".
-        max_tokens: of a batch.
-        output: the folder.
-
-    Returns:
-        The field "splits" of the index: split -> direction -> names of its parts, and what is known of it.
-
-    Raises:
-        InputError: the states do not fit on the disk, or not into `dtype`.
-    """
+    """The parts; returns split -> direction -> names of its parts, and what is known of it."""
     encoders: dict[tuple, str] = {}
     splits: dict[str, dict] = {}
     work: list[tuple[DirectionTokens, list[str]]] = []  # and the sides to write
@@ -199,11 +210,7 @@ def _write(
 
 
 def as_stored(states: Tensor, layers: list[str], dtype: np.dtype, where: str) -> np.ndarray:
-    """States in the type of the files.
-
-    Args:
-        states: layers x tokens x C.
-        where: names the sentences in the error.
+    """States (layers x tokens x C) in the type of the files.
 
     Raises:
         InputError: a number that the type cannot hold.

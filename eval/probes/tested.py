@@ -54,14 +54,7 @@ class Answers:
 
     @classmethod
     def of(cls, answers: Tensor, gold: np.ndarray, part: StatePart, tokens: str, classes: int) -> "Answers":
-        """The answers of the classifiers of all layers and seeds to the tokens of a part, counted.
-
-        Args:
-            answers: L x S x T.
-            gold: T.
-            tokens: "all", "no-tags" or "words".
-            classes: K.
-        """
+        """The answers (L x S x T) to those tokens of a part that take part, counted by their K classes."""
         kept = kept_tokens(part, tokens)
         labelled = kept & (gold != UNKNOWN)
         groups = len(GROUPS) - 1
@@ -95,7 +88,8 @@ class Answers:
         right, all_tokens = self.counts.diagonal(dim1=3, dim2=4).sum(dim=3), self.counts.sum(dim=(3, 4))
         words = slice(GROUPS.index(PLACES[0]), GROUPS.index(PLACES[-1]) + 1)
         right, all_tokens = (
-            torch.cat([one, one[..., words].sum(dim=2, keepdim=True)], dim=2) for one in (right, all_tokens)
+            torch.cat([counts, counts[..., words].sum(dim=2, keepdim=True)], dim=2)
+            for counts in (right, all_tokens)
         )
         return right / all_tokens
 

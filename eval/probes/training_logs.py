@@ -12,7 +12,7 @@ from command_line.errors import InputError
 from command_line.lines import read_lines
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional
-from eval.reporting.result_file import Written
+from eval.reporting.result_file import Written, publish
 
 LOG = "train.log"  # in the folder of a training, as recipes name it
 VALID, UPDATES = "| valid | ", "| train_inner | "
@@ -46,6 +46,11 @@ def measure_logs(options: LogOptions, measure: Callable[[Path], tuple[dict, list
     return measured
 
 
+def publish_logs(kind: str, options: LogOptions, measure: Callable[[Path], tuple[dict, list[dict]]]) -> None:
+    """Write what `measure` says of every log."""
+    publish(kind, options, log_files(options), lambda: measure_logs(options, measure), options.written)
+
+
 def log_files(options: LogOptions) -> list[Path]:
     """The logs; an `InputError` for one that does not exist."""
     paths = [path for _, path in options.logs]
@@ -63,22 +68,22 @@ def validations(path: Path) -> dict[int, dict[str, float]]:
     Raises:
         InputError: no validation in the log.
     """
-    found = validations_in(path)
-    if not found:
+    by_update = validations_in(path)
+    if not by_update:
         raise InputError(f"{path}: no validation in it; expected a log of fairseq-train (simple or json)")
-    return found
+    return by_update
 
 
 def validations_in(path: Path) -> dict[int, dict[str, float]]:
     """The same of a log that may have none."""
-    found = {}
+    by_update = {}
     for line in read_lines(path, nul=True):
         if VALID in line:
             values = _values(line.split(VALID, 1)[1], "valid_")
             updates = _updates(values)
             if "loss" in values and updates is not None:
-                found[updates] = values
-    return found
+                by_update[updates] = values
+    return by_update
 
 
 def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
@@ -91,9 +96,9 @@ def updates_and_words(path: Path) -> dict[int, float]:
     after the last report of updates is in those of epochs, as is all of a training that is shorter than its
     log interval.
     """
-    found = dict(_reports(path, "wpb"))
-    last = max(found, default=0)
-    return found | {update: words for update, words in _reports(path, "wpb", EPOCHS) if update > last}
+    by_update = dict(_reports(path, "wpb"))
+    last = max(by_update, default=0)
+    return by_update | {update: words for update, words in _reports(path, "wpb", EPOCHS) if update > last}
 
 
 def _reports(path: Path, measured: str, kind: str = UPDATES) -> Iterator[tuple[int, float]]:

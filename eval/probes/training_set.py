@@ -15,11 +15,7 @@ HELD_OUT = 10  # one of so many lines
 
 
 def kept_tokens(part: StatePart, tokens: str) -> np.ndarray:
-    """Per token whether it takes part.
-
-    Args:
-        tokens: "all", "no-tags" or "words".
-    """
+    """Per token whether it takes part, of "all" tokens, "no-tags" or "words"."""
     if tokens == "all":
         return np.ones(len(part.tokens), bool)
     return part.is_word if tokens == "words" else ~part.is_tag
@@ -80,11 +76,7 @@ class TrainingSet:
         )
 
     def class_counts(self, classes: Sequence[int]) -> list[np.ndarray]:
-        """Kept tokens of every class, per question.
-
-        Args:
-            classes: number of classes of each question.
-        """
+        """Kept tokens of each of the classes of every question."""
         labels = np.concatenate([gold[:, kept] for gold, kept in zip(self.labels, self.kept, strict=True)], 1)
         return [np.bincount(gold, minlength=size) for gold, size in zip(labels, classes, strict=True)]
 
@@ -108,6 +100,8 @@ def balanced_weights(counts: Sequence[np.ndarray]) -> list[Tensor]:
     scikit-learn's `class_weight="balanced"`. A class without tokens has the weight 0.
     """
     return [
-        torch.from_numpy(np.divide(one.sum(), len(one) * one, out=np.zeros(len(one)), where=one > 0))
-        for one in counts
+        torch.from_numpy(
+            np.divide(tokens.sum(), len(tokens) * tokens, out=np.zeros(len(tokens)), where=tokens > 0)
+        )
+        for tokens in counts
     ]

@@ -73,7 +73,7 @@ def main(options: Options) -> None:
 
 
 def _files(given: Iterable[Path], kind: str) -> list[Path]:
-    return [path for one in given for path in result_files(one, [kind])]
+    return [path for folder in given for path in result_files(folder, [kind])]
 
 
 def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measured:
@@ -87,17 +87,17 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
 
     results = ResultSet.load(files, [FINETUNING]).probed(FINETUNING)
     tuned = fine_tuned(Measurements.of(results, allow_unlike=True))
-    zero_shot = [one for one in tuned if one.is_zero_shot]
+    zero_shot = [encoder for encoder in tuned if encoder.is_zero_shot]
     if not zero_shot:
-        found = "; ".join(f"{one.system.name} on {one.dataset}" for one in tuned)
+        names = "; ".join(f"{encoder.system.name} on {encoder.dataset}" for encoder in tuned)
         raise InputError(
             f"{files[0]}: no encoder that was fine-tuned on one language and tested in others; found"
-            f" {found or 'none'}"
+            f" {names or 'none'}"
         )
     retrieval = of_retrieval(options, retrieved, zero_shot)
     measured, groups = Measured(), {}
-    for one in zero_shot:
-        transferred = transfer(one, tuned, retrieval.get(one, {}))
+    for encoder in zero_shot:
+        transferred = transfer(encoder, tuned, retrieval.get(encoder, {}))
         measured.add(transferred.run, transferred.rows)
         groups.setdefault((transferred.dataset, transferred.group), []).append(transferred)
     if retrieval:
@@ -126,9 +126,9 @@ def of_retrieval(
     # Encoders may be tested in other languages.
     retrieved, *others = Retrieved.of(ResultSet.load(files, [RETRIEVAL], allow_unlike=True))
     if others:
-        datasets = " and of ".join(one.dataset for one in (retrieved, *others))
+        datasets = " and of ".join(test.dataset for test in (retrieved, *others))
         raise InputError(f"--retrieval: of {datasets}, expected results of one test set")
-    names, encoders = dict(options.retrieved_as), {one.encoder for one in tuned}
+    names, encoders = dict(options.retrieved_as), {encoder.encoder for encoder in tuned}
     if unknown := next((name for name in names if name not in encoders), None):
         raise InputError(
             f"--retrieved-as {unknown}={names[unknown]}: no encoder {unknown!r} was fine-tuned; expected one"
@@ -136,32 +136,34 @@ def of_retrieval(
         )
     systems, means = {system.name for system in retrieved.systems}, retrieved.means(["part", "direction"])
     by_encoder = {}
-    for one in tuned:
-        name = names.get(one.encoder, one.encoder)
+    for encoder in tuned:
+        name = names.get(encoder.encoder, encoder.encoder)
         if name not in systems:
             raise InputError(
                 f"--retrieval: nothing of encoder {name!r}, only of"
                 f" {', '.join(repr(system.name) for system in retrieved.systems)};"
-                f" --retrieved-as {one.encoder}=OTHER says how it is called there"
+                f" --retrieved-as {encoder.encoder}=OTHER says how it is called there"
             )
         precisions = {key[1:]: mean.mean for key, mean in means.items() if key[0] == name}
-        by_encoder[one] = by_language(one, precisions, options.similarity, f"{name} on {retrieved.dataset}")
+        by_encoder[encoder] = by_language(
+            encoder, precisions, options.similarity, f"{name} on {retrieved.dataset}"
+        )
     return by_encoder
 
 
 def by_language(
-    one: "FineTuned", precisions: Mapping[tuple[str, str], float], similarity: str, where: str
+    encoder: "FineTuned", precisions: Mapping[tuple[str, str], float], similarity: str, where: str
 ) -> dict[str, float]:
     """The mean of both directions between a language and the source language, where there are any.
 
     Args:
         precisions: similarity and direction -> P@1 of the encoder.
     """
-    (source,) = one.taught
+    (source,) = encoder.taught
     directions = {direction for _, direction in precisions}
     codes = {code for direction in directions for code in direction.split("-")}
     retrieved = {}
-    for language in one.tested:
+    for language in encoder.tested:
         first, second = (usual_names(code, codes) for code in (source, language))
         pairs = {f"{a}-{b}" for a in first for b in second} | {f"{b}-{a}" for a in first for b in second}
         values = [precisions.get((similarity, direction)) for direction in sorted(directions & pairs)]
@@ -177,7 +179,7 @@ def by_language(
 
 def _check_retrieval(options: Options, groups: list[list[Transfer]]) -> None:
     """Something was retrieved of enough encoders."""
-    if not any(one.retrieval for members in groups for one in members):
+    if not any(member.retrieval for members in groups for member in members):
         sources = dict.fromkeys(members[0].source for members in groups)
         raise InputError(
             f"--retrieval {options.retrieval[0]}: no pair of {' or '.join(sources)} with another language of"

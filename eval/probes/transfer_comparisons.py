@@ -38,8 +38,8 @@ def differences(members: Sequence[Transfer]) -> list[tuple[dict, list[dict]]]:
     tested = [(*pair, estimate) for pair in pairs if (estimate := difference_of(*pair))]
     p_values = [two_sided(estimate) for *_, estimate in tested]
     runs = []
-    for (first, second, found), p_value, adjusted in zip(tested, p_values, holm(p_values), strict=True):
-        values = with_interval(DIFFERENCE, found.effect, found)
+    for (first, second, estimate), p_value, adjusted in zip(tested, p_values, holm(p_values), strict=True):
+        values = with_interval(DIFFERENCE, estimate.effect, estimate)
         values |= {"p_value": p_value, "adjusted_p_value": adjusted}
         name = f"{second.encoder} - {first.encoder}"
         run = first.run | {"system": {"name": name}, "translate_train": None}
@@ -73,16 +73,16 @@ def correlations(members: list[Transfer]) -> list[tuple[dict, list[dict]]]:
     of quantities of which something is known. A language that one encoder lacks, and a number that is the
     same for all, have none; averages are compared where they are of the same languages.
     """
-    shared = [name for name in members[0].languages if all(name in one.languages for one in members)]
-    same = all(set(one.languages) == set(shared) for one in members)
+    shared = [name for name in members[0].languages if all(name in member.languages for member in members)]
+    same = all(set(member.languages) == set(shared) for member in members)
     runs = []
     for pair in CORRELATED:
         rows, part = [], members[0].group
         for language in shared:
-            columns = [[one.by_language(name).get(language) for one in members] for name in pair]
+            columns = [[member.by_language(name).get(language) for member in members] for name in pair]
             rows += numbers({"pearson": pearson(*columns)}, part=part, direction=language)
         if same:
-            r = pearson(*([one.average(name) for one in members] for name in pair))
+            r = pearson(*([member.average(name) for member in members] for name in pair))
             rows += numbers(_with_interval(r, len(members)), part=part)
         if rows:
             rows += numbers({"encoders": len(members)}, part=part)
@@ -92,7 +92,7 @@ def correlations(members: list[Transfer]) -> list[tuple[dict, list[dict]]]:
 
 def _run(pair: tuple[str, str], members: list[Transfer]) -> dict:
     name = f"{TITLES[pair[0]]} and {TITLES[pair[1]]}"
-    encoders = [one.encoder for one in members]
+    encoders = [member.encoder for member in members]
     return members[0].run | {"system": {"name": name}, "encoders": encoders, "translate_train": None}
 
 

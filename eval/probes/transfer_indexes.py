@@ -43,11 +43,11 @@ class Scores:
     @classmethod
     def of(cls, encoders: "Mapping[str, FineTuned]") -> "Scores":
         """In every language, of the encoder given for it."""
-        examples = {language: one.by_example(language) for language, one in encoders.items()}
+        examples = {language: encoder.by_example(language) for language, encoder in encoders.items()}
         return cls(
             {
-                language: np.array(one.values(language, one.measure), dtype=float)
-                for language, one in encoders.items()
+                language: np.array(encoder.values(language, encoder.measure), dtype=float)
+                for language, encoder in encoders.items()
             },
             {language: values for language, values in examples.items() if values is not None},
         )
@@ -198,27 +198,27 @@ class Transfer:
         return indexes | transfer_rate(self.zero_shot, self.how, self.learned)
 
 
-def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str, float]) -> Transfer:
+def transfer(encoder: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str, float]) -> Transfer:
     """Of an encoder that learned from one language.
 
     Args:
         tuned: all; among them those of the same encoder that learned from the languages themselves.
         retrieval: P@1 in per cent of every language with the source language, where it is known.
     """
-    (source,) = one.taught
-    others = [language for language in one.tested if language != source]
-    how, trained = translate_train(one, tuned, others)
+    (source,) = encoder.taught
+    others = [language for language in encoder.tested if language != source]
+    how, trained = translate_train(encoder, tuned, others)
     baselines: dict[str, dict[str, float]] = {}
-    for language in one.tested:
-        for name, value in one.baselines(language).items():
+    for language in encoder.tested:
+        for name, value in encoder.baselines(language).items():
             baselines.setdefault(name, {})[language] = value
     return Transfer(
-        encoder=one.encoder,
-        task=one.task,
-        dataset=one.dataset,
+        encoder=encoder.encoder,
+        task=encoder.task,
+        dataset=encoder.dataset,
         source=source,
-        in_source=Scores.of({source: one} if source in one.tested else {}),
-        zero_shot=Scores.of(dict.fromkeys(others, one)),
+        in_source=Scores.of({source: encoder} if source in encoder.tested else {}),
+        zero_shot=Scores.of(dict.fromkeys(others, encoder)),
         how=how,
         translate_train=Scores.of(trained),
         retrieval={language: retrieval[language] for language in others if language in retrieval},
@@ -227,7 +227,7 @@ def transfer(one: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str,
 
 
 def translate_train(
-    one: "FineTuned", tuned: "list[FineTuned]", languages: list[str]
+    encoder: "FineTuned", tuned: "list[FineTuned]", languages: list[str]
 ) -> "tuple[str | None, dict[str, FineTuned]]":
     """What the same encoder reaches in languages that it learned from: in several at once, or else in each
     alone. That of most of the languages is taken, of equal ones in several at once that on the fewest.
@@ -235,7 +235,7 @@ def translate_train(
     Returns:
         ALL or EACH, None without any; and by language, of those that were learned and tested, the encoder.
     """
-    same = [other for other in tuned if other.subject == one.subject]
+    same = [other for other in tuned if other.subject == encoder.subject]
     together = [
         {language: other for language in languages if language in other.tested}
         for other in sorted(same, key=lambda other: len(other.taught))

@@ -14,12 +14,10 @@ from eval.probes.training_logs import (
     LOG,
     LogOptions,
     finite,
-    log_files,
-    measure_logs,
+    publish_logs,
     validations,
     validations_in,
 )
-from eval.reporting.result_file import publish
 from eval.result_set import ResultSet
 
 KIND = "validation-curves"
@@ -27,13 +25,7 @@ METRICS = ("nmt_loss", "loss")
 
 
 def main(options: LogOptions) -> None:
-    publish(
-        KIND,
-        options,
-        log_files(options),
-        lambda: measure_logs(options, measure),
-        options.written,
-    )
+    publish_logs(KIND, options, measure)
 
 
 def measure(log: Path) -> tuple[dict, list[dict]]:
@@ -47,11 +39,7 @@ def measure(log: Path) -> tuple[dict, list[dict]]:
 
 
 def losses(by_update: Mapping[int, Mapping[str, float]]) -> list[dict]:
-    """The rows of one training.
-
-    Args:
-        by_update: what each validation has measured, by name.
-    """
+    """The rows of one training."""
     return [
         row
         for update, values in sorted(by_update.items())

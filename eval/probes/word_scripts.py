@@ -41,8 +41,8 @@ def script_rows(hypotheses: Sequence[str], references: Sequence[str], language: 
 
     Without the last two for a language whose script is not known.
     """
-    known = find_language(language)
-    own = known.script if known else None
+    described = find_language(language)
+    own = described.script if described else None
     rows = []
     for lines, ending in ((hypotheses, ""), (references, "_reference")):
         by_line = [words_by_script(line, own) for line in lines]

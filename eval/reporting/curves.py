@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Cell, Figure, Table, cells, mean_cell, rows_behind, slug
+from eval.reporting.exhibits import Cell, Table, cells, mean_cell, rows_behind, slug
 from eval.reporting.measure_tables import system_cells, system_titles
 from eval.reporting.plots import lines
 from eval.systems import MeanStd, System
@@ -53,12 +53,11 @@ def curves_over(
     x: str = "update",
     most_ticks: int = 0,
     derived: bool = False,
-) -> list[Figure]:
+) -> list[Table]:
     """A curve per system, a panel with its own y axis per measure; bands: deviation over seeds.
 
     Args:
         panels: of the figure; the attributes of `Panel`.
-        caption: without the dataset.
         x: column of the rows, one of `X_TITLES`.
         most_ticks: of the x axis; where there are more values, only every second, third, … is drawn, from the
             last one back. All are in the CSV file. 0: all.
@@ -79,15 +78,14 @@ def curves_over(
     header = [cells("", *system_titles(derived), *ticks)]
     rows, rules = _numbers(measured.systems, shown, series, derived)
     data = rows_behind(measured, names)
-    table = Table(slug(name, dataset), text, header, rows, rules, data, folded=True)
-    png = lines(
+    images = lines(
         [str(tick) for tick in ticks],
         {panel.title: series[panel.measure] for panel in shown if series[panel.measure]},
         None,
         baselines={panel.title: series[panel.dashed] for panel in shown if panel.dashed},
         x_title=X_TITLES[x],
     )
-    return [Figure(table.name, text, png, table)]
+    return [Table(slug(name, dataset), text, header, rows, rules, data, images=images)]
 
 
 def _numbers(

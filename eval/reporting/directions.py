@@ -5,7 +5,7 @@ from itertools import groupby
 
 from eval.labels import column_titles, direction_order
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
+from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots, heatmap
 from eval.systems import UNKNOWN
 
@@ -42,10 +42,6 @@ def direction_table(
 ) -> list[Table]:
     """Directions by systems, and the averages over directions. Systems that differ in the placement of
     normalization only stand beside each other; of many systems there are several tables.
-
-    Args:
-        caption: without the dataset.
-        digits, scale: as for `table`.
     """
     measured = measured.where(measure=measure)
     means = measured.means(measure, ("direction",), scale=scale)
@@ -53,24 +49,26 @@ def direction_table(
     directions = [direction for _, direction in in_order(measured)]
     titles = column_titles(measured.systems)
     groups = list(dict.fromkeys(group for group, _ in titles.values()))
-    in_groups = sorted(measured.systems, key=lambda one: groups.index(titles[one.name][0]))
+    in_groups = sorted(measured.systems, key=lambda system: groups.index(titles[system.name][0]))
     tables = []
     for start in range(0, len(in_groups), MOST_COLUMNS):
         systems = in_groups[start : start + MOST_COLUMNS]
         rows = [
-            [cell(direction), *(mean_cell(means.get((one.name, direction)), digits) for one in systems)]
+            [cell(direction), *(mean_cell(means.get((system.name, direction)), digits) for system in systems)]
             for direction in directions
         ]
-        rows.append([cell("Average"), *(mean_cell(averages.get((one.name,)), digits) for one in systems)])
+        rows.append(
+            [cell("Average"), *(mean_cell(averages.get((system.name,)), digits) for system in systems)]
+        )
         part = [] if len(in_groups) <= MOST_COLUMNS else [str(1 + start // MOST_COLUMNS)]
         tables.append(
             Table(
                 slug(name, dataset, *part),
                 f"{caption} on {dataset}; mean ± deviation over seeds.",
-                _header([titles[one.name] for one in systems]),
+                _header([titles[system.name] for system in systems]),
                 rows,
                 frozenset({len(rows) - 1}),
-                rows_behind(measured.where(system=[one.name for one in systems]), [measure]),
+                rows_behind(measured.where(system=[system.name for system in systems]), [measure]),
                 folded or len(rows) > FOLDED,
             )
         )
@@ -95,13 +93,11 @@ def directions(
     layer: str = "",
     digits: int = 1,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """Dots of every system per pair of languages or direction, and the averages of each kind in the table.
 
     Args:
-        title: of the x axis.
         layer: the one that is shown.
-        digits, scale: as for `table`.
     """
     measured = measured.where(measure=measure, layer=layer)
     if not measured.systems:
@@ -116,15 +112,16 @@ def directions(
     ]
     for kind in dict.fromkeys(kind for kind, _ in places):
         rows.append(
-            [*cells("Average", kind), *(mean_cell(of_kinds.get((one, kind)), digits) for one in names)]
+            [*cells("Average", kind), *(mean_cell(of_kinds.get((system, kind)), digits) for system in names)]
         )
     text = f"{caption} on {dataset}; mean over seeds, error bars: standard deviation over seeds."
     rules = _rules(places)
     text += " Zero-shot directions above the line, supervised ones below it." if rules else ""
     header = [cells("Direction", "Kind", *names)]
     data = rows_behind(measured, [measure])
-    table = Table(slug(name, dataset), text, header, rows, frozenset({*rules, len(places)}), data)
-    return [Figure(table.name, text, dots([one for _, one in places], values, title, rules), table)]
+    images = dots([direction for _, direction in places], values, title, rules)
+    all_rules = frozenset({*rules, len(places)})
+    return [Table(slug(name, dataset), text, header, rows, all_rules, data, images=images)]
 
 
 def direction_heat_map(
@@ -136,12 +133,10 @@ def direction_heat_map(
     caption: str,
     digits: int = 1,
     shared: Mapping[str, str] = {},
-) -> list[Figure]:
+) -> list[Table]:
     """Systems by directions, shares as colours.
 
     Args:
-        title: of the scale, in percent.
-        caption: without the dataset.
         shared: measures that are the same for all systems, and what their rows below the systems are called.
     """
     measured = measured.where(measure=[measure, *shared])
@@ -153,9 +148,10 @@ def direction_heat_map(
         system.name: [means.get((system.name, direction)) for _, direction in places]
         for system in measured.systems
     }
-    for one, line in shared.items():
+    for measure_of_all, line in shared.items():
         of_any = {
-            direction: mean for (_, direction), mean in measured.means(one, ("direction",), scale=100).items()
+            direction: mean
+            for (_, direction), mean in measured.means(measure_of_all, ("direction",), scale=100).items()
         }
         values[line] = [of_any.get(direction) for _, direction in places]
     rows = [
@@ -165,10 +161,10 @@ def direction_heat_map(
     text, rules = f"{caption} on {dataset} in percent, mean over seeds.", _rules(places)
     text += " Zero-shot directions left of the line, supervised ones right of it." if rules else ""
     percent = [[value and value.mean for value in of_system] for of_system in values.values()]
-    png = heatmap(list(values), [one for _, one in places], percent, title, rules, "direction", "system")
+    names = [direction for _, direction in places]
+    images = heatmap(list(values), names, percent, title, rules, "direction", "system")
     header, data = [cells("Direction", *values)], rows_behind(measured, [measure, *shared])
-    table = Table(slug(name, dataset), text, header, rows, frozenset(rules), data)
-    return [Figure(table.name, text, png, table)]
+    return [Table(slug(name, dataset), text, header, rows, frozenset(rules), data, images=images)]
 
 
 def largest(
@@ -177,7 +173,6 @@ def largest(
     """Directions by systems: the parts with the largest shares, means over seeds.
 
     Args:
-        caption: without the dataset.
         most: parts in a cell.
     """
     measured = measured.where(measure=measure)

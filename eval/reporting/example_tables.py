@@ -23,7 +23,6 @@ def examples(
 
     Args:
         columns: fields of examples, and the titles of their columns behind those of the direction and seed.
-        caption: without the system and the dataset.
         surest: a field by which the first examples of all seeds are ordered, then their second ones, and so
             on; the highest number comes first.
     """
@@ -34,7 +33,7 @@ def examples(
             if previous not in (None, direction):
                 rules.add(len(rows))
             previous = direction
-            rows.append([cell(direction), cell(seed), *(_cell(example[one]) for one in columns)])
+            rows.append([cell(direction), cell(seed), *(_cell(example[field]) for field in columns)])
         text = f"{caption} of {system.name} on {dataset}."
         header = [[cell(title) for title in ("Direction", "Seed", *columns.values())]]
         table = Table(slug(name, dataset, system.name), text, header, rows, frozenset(rules), folded=True)
@@ -57,8 +56,6 @@ def example_means(
     Args:
         columns: fields that tell examples from each other, and the titles of their columns.
         number: a field.
-        title: of its column.
-        caption: without the dataset.
     """
     rows = []
     for system in measured.systems:

@@ -15,28 +15,25 @@ from eval.systems import MeanStd
 
 
 @dataclass(frozen=True)
-class Span:
-    """A piece of text in a cell."""
+class Cell:
+    """One table cell.
+
+    Attributes:
+        after: what stands behind the text, and is not bold.
+        value: the unrounded number behind the text, for CSV.
+        width: columns that it spans.
+    """
 
     text: str
     bold: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One table cell. `value`: the unrounded number behind the text, for CSV; `width`: columns it spans."""
-
-    spans: tuple[Span, ...]
     value: float | None = None
     width: int = 1
-
-    @property
-    def text(self) -> str:
-        return "".join(span.text for span in self.spans)
+    after: str = ""
 
 
-def cell(text, bold: bool = False, value: float | None = None, width: int = 1) -> Cell:
-    return Cell((Span(str(text), bold),), value, width)
+def cell(text, *others, **named) -> Cell:
+    """Of whatever can be a text."""
+    return Cell(str(text), *others, **named)
 
 
 def cells(*texts) -> list[Cell]:
@@ -69,7 +66,7 @@ def mean_and_std_cells(value: MeanStd | None) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is laid out on the page.
+    """A table as it is laid out on the page, or a figure, with the numbers behind it.
 
     Attributes:
         name: file name without ending.
@@ -78,6 +75,7 @@ class Table:
         rules: indices of rows with a line above them.
         data: rows for the CSV file where it should not follow the layout; the first row is its header.
         folded: shown only after a click.
+        images: of a figure: format ("png", "svg", "pdf") -> file, as `plots.image_files` draws them.
     """
 
     name: str
@@ -87,21 +85,19 @@ class Table:
     rules: frozenset[int] = frozenset()
     data: list[list] | None = None
     folded: bool = False
+    images: Mapping[str, bytes] | None = None
 
     def columns(self) -> list[str]:
         """One title per column: the header rows joined from top to bottom."""
-        spread = [[one.text for one in row for _ in range(one.width)] for row in self.header]
+        spread = [[field.text for field in row for _ in range(field.width)] for row in self.header]
         return [" ".join(text for text in column if text) for column in zip(*spread, strict=True)]
 
-    @property
+    @cached_property
     def number_columns(self) -> set[int]:
         """Indices of the columns that hold numbers."""
-        return {i for row in self.rows for i, one in enumerate(row) if one.value is not None}
+        return {i for row in self.rows for i, field in enumerate(row) if field.value is not None}
 
     def markdown(self) -> str:
-        return "\n".join([self.markdown_rows(), "", f"*{escape_markdown(self.caption)}*"])
-
-    def markdown_rows(self) -> str:
         """Without the caption."""
         lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
         lines.append("|" + "---|" * len(self.columns()))
@@ -113,7 +109,7 @@ class Table:
         """Numbers with four digits, whole ones as they are; an empty field where there is none. The rows of
         results have all digits.
         """
-        rows = self.data or [self.columns(), *([_csv_value(one) for one in row] for row in self.rows)]
+        rows = self.data or [self.columns(), *([_csv_value(field) for field in row] for row in self.rows)]
         return csv_text([list(map(_four_digits, row)) for row in rows])
 
 
@@ -128,26 +124,10 @@ def table_of_means(
     """A table whose rows begin with texts, and go on with means.
 
     Args:
-        rows: texts and means of each.
-        digits: of the means.
         others: further attributes.
     """
     shown = [[*cells(*texts), *(mean_cell(mean, digits) for mean in means)] for texts, means in rows]
     return Table(name, caption, [cells(*titles)], shown, **others)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A plot and the numbers behind it, which the report shows and hands out as CSV after one click.
-
-    Attributes:
-        images: format ("png", "svg", "pdf") -> file, as `plots.image_files` draws them.
-    """
-
-    name: str
-    caption: str
-    images: Mapping[str, bytes]
-    numbers: Table
 
 
 @dataclass(frozen=True)
@@ -160,30 +140,22 @@ class Section:
     """
 
     title: str
-    exhibits: list[Table | Figure]
+    tables: list[Table]
     notes: list[str] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
-
-    @property
-    def tables(self) -> list[Table]:
-        return [one.numbers if isinstance(one, Figure) else one for one in self.exhibits]
-
-    @property
-    def figures(self) -> list[Figure]:
-        return [one for one in self.exhibits if isinstance(one, Figure)]
 
 
 def exhibit_files(sections: Iterable[Section], tables: Path, plots: Path) -> dict[Path, bytes]:
     """Contents of files: every table and the numbers of every figure as `tables/NAME.csv`, every figure in
     all formats as `plots/NAME.png`, ….
     """
-    found = {}
+    files = {}
     for section in sections:
         for table in section.tables:
-            found[tables / f"{table.name}.csv"] = table.csv.encode()
-        for figure in section.figures:
-            found |= {plots / f"{figure.name}.{ending}": image for ending, image in figure.images.items()}
-    return found
+            files[tables / f"{table.name}.csv"] = table.csv.encode()
+            images = table.images or {}
+            files |= {plots / f"{table.name}.{ending}": image for ending, image in images.items()}
+    return files
 
 
 def write_exhibits(files: Mapping[Path, bytes]) -> list[Path]:
@@ -194,10 +166,10 @@ def write_exhibits(files: Mapping[Path, bytes]) -> list[Path]:
     return list(files)
 
 
-def _csv_value(one: Cell):
-    if one.value is not None:
-        return one.value
-    return "" if one.text == UNKNOWN else one.text
+def _csv_value(field: Cell):
+    if field.value is not None:
+        return field.value
+    return "" if field.text == UNKNOWN else field.text
 
 
 def _four_digits(value):
@@ -214,14 +186,9 @@ def escape_markdown(text: str) -> str:
     return " ".join(text.split())
 
 
-def _markdown_cell(one: Cell) -> str:
-    parts = []
-    for span in one.spans:
-        text = escape_markdown(span.text)
-        # Markdown ignores ** beside a space, so spaces stay outside of it.
-        before, after = (" " if span.text[:1] == " " else "", " " if span.text[1:][-1:] == " " else "")
-        parts.append(before + (f"**{text}**" if span.bold else text) + after)
-    return "".join(parts)
+def _markdown_cell(field: Cell) -> str:
+    text = escape_markdown(field.text)
+    return (f"**{text}**" if field.bold else text) + f" {escape_markdown(field.after)}" * bool(field.after)
 
 
 def rows_behind(measured, measures: Sequence[str]) -> list[list]:
@@ -257,24 +224,15 @@ def slug(kind: str, *names: str) -> str:
 
 
 def with_names_of_their_own(sections: Iterable[Section]) -> list[Section]:
-    """Sections whose tables and figures all have another file name, also where case does not count: one like
-    an earlier one has a number behind it.
+    """Sections whose tables all have another file name, also where case does not count: one like an earlier
+    one has a number behind it.
     """
     taken: set[str] = set()
 
-    def named(one: Table | Figure) -> Table | Figure:
-        if one.name.lower() in taken:
-            number = next(n for n in itertools.count(2) if f"{one.name}-{n}".lower() not in taken)
-            one = replace(one, name=f"{one.name}-{number}")
-            one = (
-                replace(one, numbers=replace(one.numbers, name=one.name)) if isinstance(one, Figure) else one
-            )
-        taken.add(one.name.lower())
-        return one
+    def named(table: Table) -> Table:
+        names = itertools.chain([table.name], (f"{table.name}-{number}" for number in itertools.count(2)))
+        name = next(name for name in names if name.lower() not in taken)
+        taken.add(name.lower())
+        return table if name == table.name else replace(table, name=name)
 
-    return [replace(section, exhibits=list(map(named, section.exhibits))) for section in sections]
-
-
-def tidy(header: Sequence[str], rows: Sequence[Sequence]) -> list[list]:
-    """Rows for a CSV file, None as an empty field."""
-    return [list(header), *([("" if value is None else value) for value in row] for row in rows)]
+    return [replace(section, tables=list(map(named, section.tables))) for section in sections]

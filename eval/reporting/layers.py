@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise, product
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cells, mean_cell, number_cell, rows_behind, slug
+from eval.reporting.exhibits import Table, cells, mean_cell, number_cell, rows_behind, slug
 from eval.reporting.plots import lines, signed_heatmap
-from eval.systems import MeanStd, System
+from eval.systems import MeanStd
 
 KINDS = {"supervised": "Supervised pairs", "zero-shot": "Zero-shot pairs"}
 NO_PARTS = {"": ""}
@@ -20,8 +21,9 @@ def layers_in_order(measured: Measurements, measure: str) -> list[str]:
     """The layers that any system has, from the bottom up: one that the deepest system lacks stands behind
     the one that is below it elsewhere.
     """
-    members = [list(dict.fromkeys(measured.of_system(one, measure).layer)) for one in measured.systems]
-    longest, *others = sorted(members, key=len, reverse=True)
+    rows = measured.rows[measured.rows.measure == measure]
+    of_systems = [list(rows[rows.system == system.name].layer.unique()) for system in measured.systems]
+    longest, *others = sorted(of_systems, key=len, reverse=True)
     layers = [layer for layer in longest if layer]
     for other in others:
         for below, layer in pairwise(["", *other]):
@@ -46,45 +48,43 @@ def layer_curves(
     drawn: str = ".*",
     digits: int = 3,
     scale: float = 1.0,
-) -> list[Figure]:
+) -> list[Table]:
     """One curve per system over the layers, one panel per kind of directions and part, bands over seeds.
 
     Args:
         name: of the figure.
-        title: of the y axis.
-        caption: without the dataset and what the curves are.
         kinds, parts: which, and what their panels are called.
         chance: the measure that is `measure` by chance, in repetitions; dashed lines, one per system.
         chance_title: what these lines are.
         levels: measures that no system beats by itself; black lines.
         beside: measures of no layer, and the titles of their columns in the table.
         drawn: a pattern of the layers that are drawn; the others are in the table.
-        digits, scale: as for `table`.
     """
     layers = layers_in_order(measured, measure)
     panels = {
         ", ".join(filter(None, (of_kind, of_part))): (kind, part)
         for (kind, of_kind), (part, of_part) in product(kinds.items(), parts.items())
     }
-    find = partial(_curves, measured, panels, layers, scale)
-    shown, heights = find(measure), _heights({level: find(level) for level in levels})
-    by_chance = find(chance, repeats=True) if chance else {}
-    ends = [measured.means(one, ("kind", "part"), scale=scale) for one in beside]
+    curves_of = partial(_curves, measured, panels, layers, scale)
+    shown, heights = curves_of(measure), _heights({level: curves_of(level) for level in levels})
+    by_chance = curves_of(chance, repeats=True) if chance else {}
+    ends = [measured.means(each, ("kind", "part"), scale=scale) for each in beside]
+    no_ends = [None] * len(ends)
     seeds = {system.name: len(system.runs) for system in measured.systems}
     if not shown:
         return []
     rows, rules = [], set()
     for panel, curves in shown.items():
         lines_of_panel = [
-            (name, seeds[name], [*values, *(means.get((name, *panels[panel])) for means in ends)])
-            for name, values in curves.items()
+            (system, seeds[system], [*values, *(means.get((system, *panels[panel])) for means in ends)])
+            for system, values in curves.items()
         ]
         lines_of_panel += [
-            (f"{name}, by chance", seeds[name], [*values, *(None for _ in ends)])
-            for name, values in by_chance.get(panel, {}).items()
+            (f"{system}, by chance", seeds[system], [*values, *no_ends])
+            for system, values in by_chance.get(panel, {}).items()
         ]
         lines_of_panel += [
-            (level, "", [*map(_constant, line), *(None for _ in ends)])
+            (level, "", [*(None if height is None else MeanStd(height, None) for height in line), *no_ends])
             for level, level_lines in heights.get(panel, {}).items()
             for line in level_lines
         ]
@@ -105,7 +105,7 @@ def layer_curves(
     def drawn_values(values: Sequence) -> tuple:
         return tuple(values[layers.index(layer)] for layer in ticks)
 
-    png = lines(
+    images = lines(
         ticks,
         _each(drawn_values, shown),
         title,
@@ -117,7 +117,7 @@ def layer_curves(
         baseline_title=chance_title.partition(",")[0],
         broken=True,
     )
-    return [Figure(table.name, caption, png, table)]
+    return [replace(table, images=images)]
 
 
 def _curves(
@@ -128,19 +128,15 @@ def _curves(
     measure: str,
     repeats: bool = False,
 ) -> Curves:
-    """The curves of a measure, without panels and systems that have none.
-
-    Args:
-        panels: title -> kind of directions, and part.
-    """
+    """The curves of a measure, without panels and systems that have none."""
     means = measured.means(measure, ("kind", "part", "layer"), repeats, scale)
-    found: Curves = {}
+    curves: Curves = {}
     for panel, place in panels.items():
         for system in measured.systems:
             values = [means.get((system.name, *place, layer)) for layer in layers]
             if any(values):
-                found.setdefault(panel, {})[system.name] = values
-    return found
+                curves.setdefault(panel, {})[system.name] = values
+    return curves
 
 
 def _each(function: Callable, curves: Curves) -> Curves:
@@ -150,31 +146,27 @@ def _each(function: Callable, curves: Curves) -> Curves:
     }
 
 
-def _constant(value: float | None) -> MeanStd | None:
-    return None if value is None else MeanStd(value, None)
-
-
 def _heights(levels: Mapping[str, Curves]) -> dict[str, dict[str, list[tuple]]]:
     """Panel -> level -> one line per different one among the systems, of one height per layer."""
-    found: dict[str, dict[str, list[tuple]]] = {}
+    heights: dict[str, dict[str, list[tuple]]] = {}
     for level, curves in levels.items():
         for panel, systems in curves.items():
-            heights = (tuple(value and value.mean for value in values) for values in systems.values())
-            found.setdefault(panel, {})[level] = _without_repetitions(heights)
-    return found
+            of_systems = (tuple(value and value.mean for value in values) for values in systems.values())
+            heights.setdefault(panel, {})[level] = _without_repetitions(of_systems)
+    return heights
 
 
 def _without_repetitions(lines_of_level: Iterable[tuple]) -> list[tuple]:
     """Lines that are equal in all layers that both have become one."""
-    found: list[tuple] = []
+    different: list[tuple] = []
     for line in lines_of_level:
-        for number, other in enumerate(found):
+        for number, other in enumerate(different):
             if all(None in pair or pair[0] == pair[1] for pair in zip(line, other, strict=True)):
-                found[number] = tuple(b if a is None else a for a, b in zip(line, other, strict=True))
+                different[number] = tuple(b if a is None else a for a, b in zip(line, other, strict=True))
                 break
         else:
-            found.append(line)
-    return found
+            different.append(line)
+    return different
 
 
 def _where_decoders_begin(measured: Measurements, layers: Sequence[str]) -> list[int]:
@@ -187,46 +179,36 @@ def _where_decoders_begin(measured: Measurements, layers: Sequence[str]) -> list
 
 def layer_changes(
     measured: Measurements, dataset: str, name: str, measure: str, title: str, caption: str
-) -> list[Figure]:
+) -> list[Table]:
     """How a measure of pairs and layers changes from the first system to every other, and from every other to
     the next: pairs by layers, the averages of each kind last. Systems with other layers are left out.
     """
-    first, *others = measured.systems
-    compared = [*((first, system) for system in others), *pairwise(others)]
-    return [
-        _change(measured, dataset, name, measure, title, caption, *pair)
-        for pair in compared
-        if measured.have_same_layers(measure, *pair)
-    ]
-
-
-def _change(measured, dataset, name, measure, title, caption, baseline: System, system: System) -> Figure:
-    layers = list(measured.of_system(baseline, measure).layer.unique())
     of_pairs = measured.means(measure, ("kind", "direction", "layer"))
     of_kinds = measured.means(measure, ("kind", "layer"))
-    means = of_pairs | {(one, kind, MEAN, layer): value for (one, kind, layer), value in of_kinds.items()}
-    pairs = sorted(
-        {
-            (pair == MEAN, list(KINDS).index(kind), pair, kind)
-            for one, kind, pair, _ in means
-            if one == system.name
-        }
-    )
-
-    def change(kind: str, pair: str, layer: str) -> float:
-        return means[system.name, kind, pair, layer].mean - means[baseline.name, kind, pair, layer].mean
-
-    titles = [f"{MEAN} of {kind}" if pair == MEAN else pair for _, _, pair, kind in pairs]
-    changes = [[change(kind, pair, layer) for layer in layers] for _, _, pair, kind in pairs]
-    rows = [
-        [*cells(shown, kind), *(number_cell(value, "+.3f") for value in values)]
-        for shown, (*_, kind), values in zip(titles, pairs, changes, strict=True)
-    ]
-    caption = f"{caption} From {baseline.name} to {system.name} on {dataset}, mean over seeds."
-    table = Table(
-        slug(f"{name}_change", dataset, baseline.name, system.name),
-        caption,
-        [cells("Pair", "Kind", *layers)],
-        rows,
-    )
-    return Figure(table.name, caption, signed_heatmap(titles, layers, changes, title, "layer", "pair"), table)
+    every = of_pairs | {(system, kind, MEAN, layer): mean for (system, kind, layer), mean in of_kinds.items()}
+    means: dict[str, dict[tuple, MeanStd]] = {system.name: {} for system in measured.systems}
+    for (system, *place), mean in every.items():
+        means[system][tuple(place)] = mean
+    first, *others = means
+    figures = []
+    for baseline, system in [*((first, other) for other in others), *pairwise(others)]:
+        if not means[system] or means[baseline].keys() != means[system].keys():
+            continue
+        layers = list(dict.fromkeys(layer for _, _, layer in means[baseline]))
+        places = {(kind, pair) for kind, pair, _ in means[system]}
+        pairs = sorted(places, key=lambda place: (place[1] == MEAN, list(KINDS).index(place[0]), place[1]))
+        titles = [f"{MEAN} of {kind}" if pair == MEAN else pair for kind, pair in pairs]
+        changes = [
+            [means[system][*place, layer].mean - means[baseline][*place, layer].mean for layer in layers]
+            for place in pairs
+        ]
+        rows = [
+            [*cells(pair, kind), *(number_cell(value, "+.3f") for value in values)]
+            for pair, (kind, _), values in zip(titles, pairs, changes, strict=True)
+        ]
+        text = f"{caption} From {baseline} to {system} on {dataset}, mean over seeds."
+        header = [cells("Pair", "Kind", *layers)]
+        table = Table(slug(f"{name}_change", dataset, baseline, system), text, header, rows)
+        images = signed_heatmap(titles, layers, changes, title, "layer", "pair")
+        figures.append(replace(table, images=images))
+    return figures

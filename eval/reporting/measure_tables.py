@@ -1,12 +1,11 @@
 """Views of several measures beside each other: systems by measures, and effects with their intervals."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from command_line.measurements import high, low
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Cell, Figure, Table, cell, cells, mean_cell, rows_behind, slug
+from eval.reporting.exhibits import Cell, Table, cell, cells, mean_cell, rows_behind, slug
 from eval.reporting.plots import dots
 from eval.systems import UNKNOWN, MeanStd, System
 
@@ -18,60 +17,49 @@ class Column:
     Attributes:
         measure: whose numbers it has.
         title: its own.
-        digits: behind the point.
-        scale: of the numbers.
         unit: behind each number.
         form: Python's format of the mean, which is then shown without deviation.
         interval: show the measure's interval, too.
+        each: a column of the rows, whose values become columns of the table and their titles.
     """
 
     measure: str
-    title: str
+    title: str = ""
     digits: int = 1
     scale: float = 1.0
     unit: str = ""
     form: str = ""
     interval: bool = False
+    each: str = ""
 
     @property
-    def measures(self) -> list[str]:
-        """All that the column shows."""
+    def names(self) -> list[str]:
+        """The measures that it shows."""
         return [self.measure, low(self.measure), high(self.measure)] if self.interval else [self.measure]
 
-    def cell(self, value: MeanStd | None, ends: Sequence[MeanStd | None]) -> Cell:
-        if value is None:
+    def titled(self, measured: Measurements) -> "list[tuple[Column, Measurements]]":
+        """The columns of the table that this one makes, each with what was measured."""
+        if not self.each:
+            return [(self, measured)] if self.measure in set(measured.rows.measure) else []
+        values = measured.values(self.each, self.measure)
+        return [(replace(self, title=value), measured.where(**{self.each: value})) for value in values]
+
+    def numbers(self, measured: Measurements, by: tuple[str, ...] = ()) -> dict[tuple, list[MeanStd]]:
+        """System, and values of `by` -> the number, and both ends of its interval if it has one."""
+        means, *ends = (measured.means(name, by, scale=self.scale) for name in self.names)
+        return {
+            place: [mean, *(end[place] for end in ends if all(place in each for each in ends))]
+            for place, mean in means.items()
+        }
+
+    def cell(self, number: MeanStd | None = None, *ends: MeanStd) -> Cell:
+        if number is None:
             return cell(UNKNOWN)
         if not (self.form or self.interval):
-            return mean_cell(value, self.digits, self.unit)
+            return mean_cell(number, self.digits, self.unit)
         form = self.form or f"+.{self.digits}f"
-        shown = f"{value.mean:{form}}{self.unit}"
-        if ends and None not in ends:
-            shown += " [" + ", ".join(f"{end.mean:{form}}" for end in ends) + "]"
-        return cell(shown, value=value.mean)
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of a column for every system, or for every line of every system."""
-
-    measured: Measurements
-    column: Column
-    by: tuple[str, ...] = ()
-
-    @cached_property
-    def _means(self) -> list[Mapping[tuple, MeanStd]]:
-        return [self.measured.means(name, self.by, scale=self.column.scale) for name in self.column.measures]
-
-    def cell(self, *key: str) -> Cell:
-        value, *ends = (means.get(key) for means in self._means)
-        return self.column.cell(value, ends)
-
-    def bar(self, *key: str) -> MeanStd | None:
-        """The number, with half of its interval in place of the deviation."""
-        value, *ends = (means.get(key) for means in self._means)
-        if value is None:
-            return None
-        return MeanStd(value.mean, None if None in ends else (ends[1].mean - ends[0].mean) / 2)
+        interval = " [" + ", ".join(f"{end.mean:{form}}" for end in ends) + "]" if ends else ""
+        return cell(f"{number.mean:{form}}{self.unit}{interval}", value=number.mean)
 
 
 def measures(
@@ -80,7 +68,7 @@ def measures(
     name: str,
     columns: list[dict],
     caption: str,
-    lines: Mapping[str, str] | None = None,
+    lines: Mapping[str, str] = {},
     derived: bool = False,
     systems: str = "System",
 ) -> list[Table]:
@@ -88,27 +76,29 @@ def measures(
 
     Args:
         columns: of the table; the attributes of `Column`. Those that no system has are left out.
-        caption: without the dataset.
         lines: columns of the rows, and their titles; every system has a line for each of their values.
         derived: numbers are of several trainings already, whose number is not that of runs.
         systems: title of the first column.
     """
-    shown = [Column(**column) for column in columns]
-    names = [measure for column in shown for measure in column.measures]
-    places = tuple(lines or ())
+    given = [Column(**column) for column in columns]
+    names = [measure for column in given for measure in column.names]
     measured = measured.where(measure=names)
     if not measured.systems:
         return []
-    present = set(measured.rows.measure)
-    numbers = [Numbers(measured, column, places) for column in shown if column.measure in present]
-    titles = [*system_titles(derived, systems), *(lines or {}).values()]
-    titles += [of_column.column.title for of_column in numbers]
+    shown = [
+        (column.title, column, column.numbers(part, tuple(lines)))
+        for each in given
+        for column, part in each.titled(measured)
+    ]
+    titles = [*system_titles(derived, systems), *lines.values(), *(title for title, _, _ in shown)]
     rows, rules = [], set()
     for system in measured.systems:
         rules.add(len(rows))
-        for line in _lines(measured, system, places):
-            first = cells(*system_cells(system, derived), *line)
-            rows.append([*first, *(one.cell(system.name, *line) for one in numbers)])
+        for line in _lines(measured, system, list(lines)):
+            numbers = [
+                column.cell(*of_column.get((system.name, *line), ())) for _, column, of_column in shown
+            ]
+            rows.append([*cells(*system_cells(system, derived), *line), *numbers])
     shown_rules = frozenset(rules - {0}) if lines else frozenset()
     data = rows_behind(measured, names)
     return [Table(slug(name, dataset), f"{caption} on {dataset}.", [cells(*titles)], rows, shown_rules, data)]
@@ -124,26 +114,30 @@ def system_cells(system: System, derived: bool) -> list:
     return [system.name] if derived else [system.name, len(system.runs)]
 
 
-def _lines(measured: Measurements, system: System, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _lines(measured: Measurements, system: System, columns: list[str]) -> list[tuple[str, ...]]:
     """What the columns hold together in the rows of a system; one line of nothing without columns."""
     rows = measured.where(system=system.name).rows
-    return list(dict.fromkeys(rows[list(columns)].itertuples(index=False, name=None))) or [()]
+    return list(dict.fromkeys(rows[columns].itertuples(index=False, name=None))) or [()]
 
 
 def effects(
     measured: Measurements, dataset: str, name: str, columns: list[dict], caption: str, title: str
-) -> list[Figure]:
+) -> list[Table]:
     """Differences with their intervals: a line per system, a colour per measure, and the table behind.
 
     Args:
         columns: as those of `measures`; those with an interval are drawn.
-        title: of the x axis.
     """
     (table,) = measures(measured, dataset, name, columns, caption, derived=True)
-    shown = [one for one in (Column(**column) for column in columns) if one.interval]
-    series = {
-        column.title: [Numbers(measured, column).bar(system.name) for system in measured.systems]
-        for column in shown
-    }
-    png = dots([system.name for system in measured.systems], series, title, [])
-    return [Figure(table.name, table.caption, png, table)]
+    systems = [system.name for system in measured.systems]
+    series = {}
+    for column in (Column(**column) for column in columns):
+        if column.interval:
+            numbers = column.numbers(measured)
+            series[column.title] = [_bar(*numbers.get((system,), ())) for system in systems]
+    return [replace(table, images=dots(systems, series, title, []))]
+
+
+def _bar(number: MeanStd | None = None, *ends: MeanStd) -> MeanStd | None:
+    """The number, with half of its interval in place of the deviation."""
+    return number and MeanStd(number.mean, (ends[1].mean - ends[0].mean) / 2 if ends else None)

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from pathlib import Path
 
-from eval.reporting.exhibits import Figure, Section, escape_markdown
+from eval.reporting.exhibits import Section, escape_markdown
 
 TEMPLATE = "page.html"
 
@@ -13,12 +13,13 @@ def markdown(title: str, sections: list[Section]) -> str:
     blocks = [f"# {escape_markdown(title)}"]
     for section in sections:
         blocks += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.lead)]
-        for one in section.exhibits:
-            if isinstance(one, Figure):
-                blocks.append(f"![{escape_markdown(one.caption)}](plots/{one.name}.png)")
-                blocks += ["<details><summary>Numbers</summary>", one.numbers.markdown_rows(), "</details>"]
+        for table in section.tables:
+            caption = escape_markdown(table.caption)
+            if table.images is None:
+                blocks += [table.markdown(), f"*{caption}*"]
             else:
-                blocks.append(one.markdown())
+                blocks.append(f"![{caption}](plots/{table.name}.png)")
+                blocks += ["<details><summary>Numbers</summary>", table.markdown(), "</details>"]
         blocks += map(escape_markdown, section.notes)
     return "\n\n".join(blocks) + "\n"
 
@@ -37,5 +38,4 @@ def html(title: str, sections: list[Section]) -> str:
     environment.filters["base64"] = lambda data: b64encode(
         data.encode() if isinstance(data, str) else data
     ).decode()
-    environment.tests["figure"] = lambda one: isinstance(one, Figure)
     return environment.get_template(TEMPLATE).render(title=title, sections=sections)

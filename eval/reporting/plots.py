@@ -37,16 +37,9 @@ def horizontal_bars(
         axes.barh(positions, means, height * 0.92, label=name, color=COLOURS[i], **error_bars)
         for position, value, error in zip(positions, values, errors, strict=True):
             text = f"{value.mean:.1f}" if value else "–"
-            place = (value.mean if value else 0.0) + error
-            axes.annotate(
-                text,
-                (place, position),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-                color=INK,
-            )
+            place = ((value.mean if value else 0.0) + error, position)
+            style = {"textcoords": "offset points", "va": "center", "fontsize": 8, "color": INK}
+            axes.annotate(text, place, xytext=(4, 0), **style)
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.margins(x=0.08)
@@ -60,16 +53,16 @@ def dots(
     rows: Sequence[str], series: Mapping[str, Sequence[MeanStd | None]], title: str, rules: Sequence[int]
 ) -> Images:
     """One line per row, one marker per series, for many rows. `rules`: rows with a line above."""
-    figure, (axes,) = _canvas(
-        9.0, 1.2 + max(0.26, min(0.4, 0.07 * len(series))) * len(rows) + 0.22 * ((len(series) + 1) // 2)
-    )
+    height = max(0.26, min(0.4, 0.07 * len(series))) * len(rows) + 0.22 * ((len(series) + 1) // 2)
+    figure, (axes,) = _canvas(9.0, 1.2 + height)
     for i, (name, values) in enumerate(series.items()):
         offset = (i - (len(series) - 1) / 2) * 0.5 / len(series)
-        known = [(row, value) for row, value in enumerate(values) if value]
+        drawn = [(row, value) for row, value in enumerate(values) if value]
+        errors = [value.std or 0.0 for _, value in drawn]
         axes.errorbar(
-            [value.mean for _, value in known],
-            [row + offset for row, _ in known],
-            xerr=[value.std or 0.0 for _, value in known],
+            [value.mean for _, value in drawn],
+            [row + offset for row, _ in drawn],
+            xerr=errors if any(errors) else None,
             fmt=_marker(i),
             markersize=5.5,
             elinewidth=1,
@@ -96,26 +89,14 @@ def heatmap(
     y_title: str,
 ) -> Images:
     """Percentages (0 to 100) as colours, with numbers while they fit. `rules`: columns with a line before."""
-    import numpy as np
-
     numbers = len(columns) <= 24
     beside = max(2.6, 1.4 + 0.075 * max(map(len, rows)))  # names of the rows, and the scale of colours
-    figure, (axes,) = _canvas(
-        max(6.0, beside + (0.5 if numbers else 0.3) * len(columns)), 1.4 + 0.42 * len(rows)
-    )
-    grid = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=float)
-    image = axes.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")
-    if numbers:
-        for row, column in np.argwhere(~np.isnan(grid)):
-            value = grid[row, column]
-            colour = "white" if value > 55 else INK
-            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7.5, color=colour)
+    width = max(6.0, beside + (0.5 if numbers else 0.3) * len(columns))
+    figure, (axes,) = _canvas(width, 1.4 + 0.42 * len(rows))
+    turned = 90 if len(columns) > 16 else 45 if max(map(len, columns)) > 3 else 0
+    image = _coloured(axes, rows, columns, values, ".1f" if numbers else None, turned)
     for column in rules:
         axes.axvline(column - 0.5, color=INK, linewidth=1.2)
-    turned = 90 if len(columns) > 16 else 45 if max(map(len, columns)) > 3 else 0
-    axes.set_xticks(range(len(columns)), columns, rotation=turned, ha="center")
-    axes.set_yticks(range(len(rows)), rows)
-    axes.tick_params(length=0)
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
@@ -135,34 +116,59 @@ def heatmaps(
 
     Args:
         panels: title -> rows of values; None for a gap.
-        title: of the scale of colours.
         beside: panels side by side.
     """
-    import numpy as np
-
     beside = min(beside, len(panels))
     down = -(-len(panels) // beside)
     width, height = max(2.2, 0.9 + 0.42 * len(columns)), max(1.8, 0.9 + 0.3 * len(rows))
     figure, axes = _canvas(1.2 + width * beside, 0.4 + height * down, down, beside)
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
+    turned = 45 if max(map(len, columns)) > 3 else 0
     for number, (axis, (panel, values)) in enumerate(zip(axes, panels.items(), strict=False)):
-        grid = np.array([[np.nan if one is None else one for one in row] for row in values], dtype=float)
-        image = axis.imshow(grid, cmap="Blues", vmin=0, vmax=100, aspect="auto")
-        for row, column in np.argwhere(~np.isnan(grid)):
-            colour = "white" if grid[row, column] > 55 else INK
-            text = f"{grid[row, column]:.0f}"
-            axis.text(column, row, text, ha="center", va="center", fontsize=7.5, color=colour)
+        image = _coloured(axis, rows, columns, values, ".0f", turned)
         axis.set_title(panel, fontsize=10, color=INK)
-        axis.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 3 else 0)
-        axis.set_yticks(range(len(rows)), rows)
-        axis.tick_params(length=0)
         if number + beside >= len(panels):
             axis.set_xlabel(x_title)
         if number % beside == 0:
             axis.set_ylabel(y_title)
     figure.colorbar(image, ax=list(axes), label=title, shrink=0.9, pad=0.02)
     return image_files(figure)
+
+
+def signed_heatmap(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float]],
+    title: str,
+    x_title: str,
+    y_title: str,
+) -> Images:
+    """Signed numbers as colours around zero, red above and blue below, with the numbers."""
+    figure, (axes,) = _canvas(max(6.0, 2.6 + 0.55 * len(columns)), 1.2 + 0.36 * len(rows))
+    image = _coloured(axes, rows, columns, values, "+.2f", 45 if max(map(len, columns)) > 4 else 0, True)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(y_title)
+    figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
+    return image_files(figure)
+
+
+def _coloured(axes, rows, columns, values, form: str | None, turned: int, is_signed: bool = False):
+    """Numbers as colours, from 0 to 100 or around zero, and in a format, if there is one."""
+    import numpy as np
+
+    grid = np.array([[np.nan if value is None else value for value in row] for row in values], dtype=float)
+    most = max(float(np.abs(grid).max()), 1e-9) if is_signed else 100
+    colours = {"cmap": "RdBu_r", "vmin": -most} if is_signed else {"cmap": "Blues", "vmin": 0}
+    image = axes.imshow(grid, vmax=most, aspect="auto", **colours)
+    for row, column in np.argwhere(~np.isnan(grid)) if form else ():
+        value = grid[row, column]
+        colour = "white" if abs(value) > (0.6 if is_signed else 0.55) * most else INK
+        axes.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=7.5, color=colour)
+    axes.set_xticks(range(len(columns)), columns, rotation=turned)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    return image
 
 
 def lines(
@@ -182,7 +188,6 @@ def lines(
     Args:
         panels: title of the panel -> name of the series -> one value per tick, None for a gap. A series has
             the same colour and marker in all panels; deviations are drawn as bands.
-        title: of the y axis that all panels share. None: each has an axis of its own, with the panel's title.
         columns: panels side by side; all by default.
         rules: ticks with a line before.
         levels: what no series beats by itself, such as chance: title of the panel -> name -> lines of one
@@ -324,34 +329,6 @@ def _scale_by_magnitude(axes, values: Sequence[float]) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if is_narrow else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,.12g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def signed_heatmap(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    values: Sequence[Sequence[float]],
-    title: str,
-    x_title: str,
-    y_title: str,
-) -> Images:
-    """Signed numbers as colours around zero, red above and blue below, with the numbers."""
-    import numpy as np
-
-    figure, (axes,) = _canvas(max(6.0, 2.6 + 0.55 * len(columns)), 1.2 + 0.36 * len(rows))
-    grid = np.array(values, dtype=float)
-    most = max(float(np.abs(grid).max()), 1e-9)
-    image = axes.imshow(grid, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
-    for row, column in np.ndindex(grid.shape):
-        value = grid[row, column]
-        colour = "white" if abs(value) > 0.6 * most else INK
-        axes.text(column, row, f"{value:+.2f}", ha="center", va="center", fontsize=7.5, color=colour)
-    axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 4 else 0)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.tick_params(length=0)
-    axes.set_xlabel(x_title)
-    axes.set_ylabel(y_title)
-    figure.colorbar(image, ax=axes, label=title, shrink=0.9, pad=0.02)
-    return image_files(figure)
 
 
 def _canvas(width: float, height: float, rows: int = 1, columns: int = 1, shared: bool = True):

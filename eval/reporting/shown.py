@@ -34,7 +34,7 @@ def sections_of(results: ResultSet) -> list[Section]:
     """
     sections = [_section(entry, results) for entry in declared_sections() if results.of_kind(entry["kind"])]
     sections.append(published.section(results))
-    return with_names_of_their_own(section for section in sections if section.exhibits)
+    return with_names_of_their_own(section for section in sections if section.tables)
 
 
 def _section(entry: dict, results: ResultSet) -> Section:
@@ -57,7 +57,7 @@ def _shown(entry: dict, measured, results: ResultSet) -> Section:
                 rows = _named(function)(given)
                 sources[function] = rows if isinstance(rows, Measurements) else Measurements.derived(rows)
     by_dataset = {name: rows.by_dataset() for name, rows in sources.items()}
-    exhibits = []
+    tables = []
     for dataset in dict.fromkeys(name for datasets in by_dataset.values() for name in datasets):
         for shown in entry["shows"]:
             source = by_dataset[shown.get("of") or shown.get("from", "")]
@@ -65,10 +65,10 @@ def _shown(entry: dict, measured, results: ResultSet) -> Section:
             if chosen:
                 settings = {name: value for name, value in shown.items() if name not in NO_SETTINGS}
                 for part, label in _parts(chosen, dataset, shown.get("each")):
-                    exhibits += VIEWS[shown["view"]](part, label, **settings)
+                    tables += VIEWS[shown["view"]](part, label, **settings)
     notes = [" ".join(note.split()) for note in entry.get("notes", [])]
     of_runs = {note for system in measured.systems for run in system.runs for note in run.notes}
-    return Section(entry["title"], exhibits, [*notes, *sorted(of_runs)])
+    return Section(entry["title"], tables, [*notes, *sorted(of_runs)])
 
 
 def _parts(measured, dataset: str, each: str | None) -> Iterator[tuple]:

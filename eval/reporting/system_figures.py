@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from eval.measurements import Measurements
-from eval.reporting.exhibits import Figure, Table, cell, cells, mean_and_std_cells, number_cell, slug
+from eval.reporting.exhibits import Table, cell, cells, mean_and_std_cells, number_cell, slug
 from eval.reporting.plots import clouds, horizontal_bars
 
 
@@ -15,26 +15,27 @@ def bars(
     title: str,
     kinds: Mapping[str, str] | None = None,
     scale: float = 1.0,
-) -> list[Figure]:
+    series: str = "kind",
+) -> list[Table]:
     """A group of bars per system: means over directions and seeds.
 
     Args:
         title: of the x axis.
-        kinds: of directions, and what their bars are called; without it, all that there are.
+        kinds: values of the column `series`, and what their bars are called; without it, all that there are.
         scale: of the numbers.
     """
-    kinds = kinds or {kind: kind for kind in measured.values("kind", measure)}
-    measured = measured.where(measure=measure, kind=list(kinds))
-    means = measured.means(measure, ("kind",), scale=scale)
+    kinds = kinds or {kind: kind for kind in measured.values(series, measure)}
+    measured = measured.where(measure=measure, **{series: list(kinds)})
+    means = measured.means(measure, (series,), scale=scale)
     names = [system.name for system in measured.systems]
-    values = {label: [means.get((one, kind)) for one in names] for kind, label in kinds.items()}
+    values = {label: [means.get((system, kind)) for system in names] for kind, label in kinds.items()}
     if not names:
         return []
     header = [cells("System", *(f"{label} {part}" for label in values for part in ("mean", "std")), "Seeds")]
     rows = [
         [
             cell(system.name),
-            *(one for of_kind in values.values() for one in mean_and_std_cells(of_kind[place])),
+            *(field for of_kind in values.values() for field in mean_and_std_cells(of_kind[place])),
             cell(", ".join(system.run_labels)),
         ]
         for place, system in enumerate(measured.systems)
@@ -42,20 +43,18 @@ def bars(
     text = (
         f"{title} on {dataset}: means over directions and seeds; error bars: standard deviation over seeds."
     )
-    table = Table(slug(name, dataset), text, header, rows)
-    return [Figure(table.name, text, horizontal_bars(names, values, title), table)]
+    images = horizontal_bars(names, values, title)
+    return [Table(slug(name, dataset), text, header, rows, images=images)]
 
 
 def trainings(
     measured: Measurements, dataset: str, name: str, measure: str, title: str, x: str, y: str, caption: str
-) -> list[Figure]:
+) -> list[Table]:
     """A point for every training: a measure in two kinds of directions, means over each. Of one system there
     is nothing to see.
 
     Args:
-        title: of the measure.
         x, y: kinds of directions.
-        caption: without the dataset.
     """
     of_kinds = [measured.of_runs(measure, kind=kind) for kind in (x, y)]
     series, rows = {}, []
@@ -71,5 +70,5 @@ def trainings(
         return []
     titles = [f"{kind.capitalize()} {title}" for kind in (x, y)]
     text = f"{caption} on {dataset}, means over directions: every training is a point."
-    table = Table(slug(name, dataset), text, [cells("System", "Seed", *titles)], rows)
-    return [Figure(table.name, text, clouds(series, *titles), table)]
+    header = [cells("System", "Seed", *titles)]
+    return [Table(slug(name, dataset), text, header, rows, images=clouds(series, *titles))]

@@ -96,10 +96,10 @@ class Comet:
             return None
         self.start()
         request = {"mt": list(hypotheses), "src": list(sources), "ref": list(references)}
-        found = self._ask(request, Scored)["scores"]
-        if len(found) != len(hypotheses):
-            raise InputError(f"COMET ({self.python}): {len(found)} scores for {len(hypotheses)} lines")
-        return found
+        scores = self._ask(request, Scored)["scores"]
+        if len(scores) != len(hypotheses):
+            raise InputError(f"COMET ({self.python}): {len(scores)} scores for {len(hypotheses)} lines")
+        return scores
 
     def start(self) -> None:
         """Load the model, if there is one and it is not loaded yet: its errors come before long work."""

@@ -110,8 +110,8 @@ def scores(model, request, batch_size):
     rows = zip(request["src"], request["mt"], request["ref"])  # noqa: B905 - the environment may be older than 3.10
     samples = [{"src": src, "mt": mt, "ref": ref} for src, mt, ref in rows]
     gpus = 1 if torch.cuda.is_available() else 0
-    found = model.predict(samples, batch_size=batch_size, gpus=gpus, progress_bar=False).scores
-    return [float(one) for one in found]
+    of_lines = model.predict(samples, batch_size=batch_size, gpus=gpus, progress_bar=False).scores
+    return [float(score) for score in of_lines]
 
 
 def main():

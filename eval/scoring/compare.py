@@ -26,11 +26,10 @@ from eval.checks import group_runs
 from eval.labels import compared_measure, side_label
 from eval.result_files import FORMAT, read_result, result_file
 from eval.scored import SCORES
-from eval.scoring.compared import Compared
 from eval.scoring.compared_retrieval import RETRIEVAL, retrieval_in
 from eval.scoring.compared_similarity import SIMILARITY
 from eval.scoring.compared_translations import MEANINGLESS_BLEU, TRANSLATIONS
-from eval.scoring.comparison import PARTS, Settings, compare
+from eval.scoring.comparison import PARTS, Compared, Settings, compare
 from eval.scoring.paired_test import SACREBLEU_BOOTSTRAP, TESTS
 from eval.scoring.system_pairs import (
     Pair,
@@ -61,8 +60,8 @@ NOTES = (
 
 
 def _names(text: str) -> tuple[str, str]:
-    first, colon, second = text.partition(":")
-    types.require(bool(first and colon and second) and ":" not in second)
+    first, _, second = text.partition(":")
+    types.require(bool(first and second) and ":" not in second)
     return types.text(first), types.text(second)
 
 
@@ -74,8 +73,6 @@ def _measures(text: str) -> tuple[str, str]:
 
 pair_of_names = types.OptionType("A:B, two systems that are compared, the baseline first", _names)
 pair_of_measures = types.OptionType(f"FIRST:SECOND, two of {', '.join(RETRIEVAL.measures)}", _measures)
-
-
 CHOICE_OF_PAIRS = Alternatives("pairs")
 
 
@@ -190,14 +187,11 @@ def as_rows(comparisons: list[dict]) -> Measured:
         run = {name: value for name, value in comparison.items() if name not in PARTS}
         by = comparison["measure"] or " and ".join(comparison["measures"].values())
         system = {"name": comparison["compared"]}
-        rows = [
-            row
-            for part in PARTS
-            for group, result in comparison[part].items()
-            for row in numbers(
-                {ENDS.get(name, name): value for name, value in result.items()}, part=part, direction=group
-            )
-        ]
+        rows = []
+        for part in PARTS:
+            for group, result in comparison[part].items():
+                values = {ENDS.get(name, name): value for name, value in result.items()}
+                rows += numbers(values, part=part, direction=group)
         measured.add({"system": system, "variant": f" against {comparison['baseline']}, {by}", **run}, rows)
     return measured
 
@@ -205,9 +199,7 @@ def as_rows(comparisons: list[dict]) -> Measured:
 def comparisons_of(
     files: list[Path], of: Compared, options: ComparisonOptions, settings: Settings
 ) -> tuple[list[dict], int]:
-    """What was compared, with the results of the tests by parts and groups of directions; and the number of
-    samples.
-    """
+    """As `compare`, of files."""
     measures = options.metric or of.measures[:1]
     for name in measures:
         if name not in of.measures:

@@ -19,7 +19,7 @@ from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
 from eval.checks import check_equal
 from eval.result_files import read_result
-from eval.scoring.compared import Compared, common_directions, named_once
+from eval.scoring.comparison import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run
@@ -28,8 +28,8 @@ KIND = "sentence-retrieval"
 ALL = "all"
 
 
-class RetrievalRun(Run):
-    """What one encoder retrieved in one test set."""
+class EncoderRun(Run):
+    """What was measured of one encoder in one test set."""
 
     compared_alike = ("texts_sha256",)
 
@@ -41,31 +41,21 @@ class RetrievalRun(Run):
 def load(path: Path) -> list[Run]:
     """The runs of a result file."""
     record = read_result(path)
-    return [RetrievalRun(path, run, record, number) for number, run in enumerate(record["runs"])]
+    return [EncoderRun(path, run, record, number) for number, run in enumerate(record["runs"])]
 
 
 def hits_of(run: Run, similarity: str) -> dict[str, np.ndarray]:
-    """Direction -> whether each query found its own line.
-
-    Raises:
-        InputError: the run was not measured by this similarity, or the file of its hits is missing or
-            damaged.
-    """
+    """Direction -> whether each query found its own line; an `InputError` if that was not measured."""
     path = run.path.with_suffix(".npz")
     names = {direction: f"{similarity}/{direction}" for direction in run.record["texts"]}
     lines = read_arrays(path, names.values(), run.file["arrays_sha256"])
     if lacking := next((direction for direction, name in names.items() if name not in lines), None):
+        plain = similarity.removesuffix(NORMALIZED)
         raise InputError(
             f"{run.path}: {lacking} was not measured by {similarity}; run python -m embeddings retrieve"
-            f" again, with {_option_of(similarity)}"
+            f" again, with --similarity {plain}{' --normalize ALPHA' if plain != similarity else ''}"
         )
     return {direction: lines[name] for direction, name in names.items()}
-
-
-def _option_of(measure: str) -> str:
-    """With which `retrieve` measures it."""
-    plain = measure.removesuffix(NORMALIZED)
-    return f"--similarity {plain}{' --normalize ALPHA' if plain != measure else ''}"
 
 
 def statistics(run: Run, similarity: str) -> dict[str, np.ndarray]:
@@ -80,24 +70,19 @@ def groups_to_test(pair: Pair, direction: str | None = None) -> dict[str, dict[s
         direction: "from" or "to" the language that all pairs have in common: only these; None for both, as of
             a set without such a language.
     """
-    common, named = common_directions(pair), ""
+    common, suffix = common_directions(pair), ""
     pivot = pivot_of(common)
     if direction and pivot:
-        common = [one for one in common if in_direction(one, direction, pivot)]
-        named = f" {direction} {pivot}"
-    groups = {ALL + named: common}
-    for name, group in pair.baseline.runs[0].record["groups"].items():
-        groups[name + named] = [one for one in common if pair_of(one) in group["pairs"]]
+        common = [name for name in common if in_direction(name, direction, pivot)]
+        suffix = f" {direction} {pivot}"
+    groups = {ALL + suffix: common}
+    for group, of_group in pair.baseline.runs[0].record["groups"].items():
+        groups[group + suffix] = [name for name in common if pair_of(name) in of_group["pairs"]]
     return {"overall": named_once(groups), "directions": {}}
 
 
 def check_measure(pairs: Sequence[Pair], similarity: str) -> None:
-    """Refuse what cannot be compared by a measure.
-
-    Raises:
-        InputError: a run was not measured by it; or the measure was another one in two of them: a margin with
-            more neighbours, say.
-    """
+    """Refuse runs that were not measured by it, or as another one: by a margin with more neighbours, say."""
     for run in {run for pair in pairs for system in pair[:2] for run in system.runs}:
         hits_of(run, similarity)
     for pair in pairs:

@@ -2,33 +2,15 @@
 `python -m embeddings sts` measures.
 """
 
-from pathlib import Path
-
 import numpy as np
 
 from command_line.measurements import read_arrays
 from embeddings.sts import KIND, SCORES
-from eval.result_files import read_result
-from eval.scoring.compared import Compared, common_directions
+from eval.scoring.compared_retrieval import load
+from eval.scoring.comparison import Compared, common_directions
 from eval.scoring.paired_test import BOOTSTRAP
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run
-
-
-class SimilarityRun(Run):
-    """What one encoder says of the pairs of sentences of one dataset."""
-
-    compared_alike = ("texts_sha256",)
-
-    @property
-    def directions(self) -> dict[str, dict]:
-        return {name: {"texts_sha256": texts} for name, texts in self.record["texts"].items()}
-
-
-def load(path: Path) -> list[Run]:
-    """The runs of a result file."""
-    record = read_result(path)
-    return [SimilarityRun(path, run, record, number) for number, run in enumerate(record["runs"])]
 
 
 def statistics(run: Run, measure: str) -> dict[str, np.ndarray]:

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import mean
 
-from command_line.records import field
-from eval.checks import check_comet, check_equal
+from eval.checks import check_comet
 from eval.labels import GROUPS, MEASURES, groups_of
 from eval.scored import Scores
-from eval.scoring.compared import Compared, common_directions, named_once
+from eval.scoring.comparison import Compared, common_directions, named_once
 from eval.scoring.human_agreement import agreement
 from eval.scoring.line_statistics import load_statistics
-from eval.scoring.system_pairs import Pair
+from eval.scoring.system_pairs import Pair, check_same
 from eval.systems import Run
 
 MEANINGLESS_BLEU = 1.0  # what references in the wrong order get, see docs/evaluation.md
@@ -22,9 +21,9 @@ def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
     once.
     """
     common = common_directions(pair)
-    kinds = {one: pair.baseline.runs[0].directions[one]["kind"] for one in common}
-    groups = {name: [one for one in common if name in groups_of(one, kinds[one])] for name in GROUPS}
-    return {"overall": named_once(groups), "directions": {one: [one] for one in common}}
+    kinds = {name: pair.baseline.runs[0].directions[name]["kind"] for name in common}
+    groups = {group: [name for name in common if group in groups_of(name, kinds[name])] for group in GROUPS}
+    return {"overall": named_once(groups), "directions": {name: [name] for name in common}}
 
 
 def check_measure(pairs: Sequence[Pair], measure: str) -> None:
@@ -34,11 +33,7 @@ def check_measure(pairs: Sequence[Pair], measure: str) -> None:
         if measure == "comet":
             check_comet([first, *others])
         for run in others if measure == "chrf" else ():
-            for direction in set(first.directions) & set(run.directions):
-                found = [
-                    field(one.directions[direction], "chrf_signature", str, one.path) for one in (first, run)
-                ]
-                check_equal(f"direction {direction}: chrf_signature", first, run, *found)
+            check_same(first, run, "chrf_signature")
 
 
 def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | None:
@@ -52,7 +47,7 @@ def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | 
 def neither_translates(pair: Pair, directions: Sequence[str]) -> bool:
     """Whether both systems have at most `MEANINGLESS_BLEU`, on average over directions and seeds."""
     return all(
-        mean(bleu_of(run)[one] for run in system.runs for one in directions) <= MEANINGLESS_BLEU
+        mean(bleu_of(run)[direction] for run in system.runs for direction in directions) <= MEANINGLESS_BLEU
         for system in (pair.baseline, pair.system)
     )
 
@@ -63,8 +58,7 @@ def bleu_of(run: Run) -> dict[str, float]:
     from eval.measurements import rows_of  # with pandas: not before it is needed
 
     rows = rows_of(run)
-    rows = rows[rows.measure == "bleu"]
-    return dict(zip(rows.direction, rows.value, strict=True))
+    return rows[rows.measure == "bleu"].set_index("direction").value.to_dict()
 
 
 TRANSLATIONS = Compared(

@@ -7,26 +7,10 @@ training first, so that many sentences never stand in for few trainings.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 FEWEST_UNITS = 4  # of a correlation, whose error is 1 / sqrt(n - 3)
-
-
-class Estimate(Protocol):
-    """An effect, and how sure it is."""
-
-    effect: float
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """Holds the true effect with probability 1 - level."""
-
-    def p_above(self, value: float) -> float:
-        """One-sided p-value of the hypothesis that the true effect is at most this value."""
-
-    def p_below(self, value: float) -> float:
-        """One-sided p-value of the hypothesis that the true effect is at least this value."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +27,14 @@ class Difference:
     freedom: float
 
     def interval(self, level: float) -> tuple[float, float]:
+        """Holds the true effect with probability 1 - level."""
         from scipy.special import stdtrit
 
         width = stdtrit(self.freedom, 1 - level / 2) * self.error if self.error else 0.0
         return self.effect - width, self.effect + width
 
     def p_above(self, value: float) -> float:
+        """One-sided p-value of the hypothesis that the true effect is at most this value."""
         from scipy.special import stdtr
 
         if not self.error:
@@ -56,12 +42,15 @@ class Difference:
         return float(stdtr(self.freedom, (value - self.effect) / self.error))
 
     def p_below(self, value: float) -> float:
+        """One-sided p-value of the hypothesis that the true effect is at least this value."""
         return Difference(-self.effect, self.error, self.freedom).p_above(-value)
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's r of n units, by Fisher's transformation: atanh r has the error 1 / sqrt(n - 3)."""
+    """Pearson's r of n units, by Fisher's transformation: atanh r has the error 1 / sqrt(n - 3); with the
+    methods of `Difference`.
+    """
 
     effect: float
     units: int
@@ -80,6 +69,9 @@ class Correlation:
 
     def p_below(self, value: float) -> float:
         return Correlation(-self.effect, self.units).p_above(-value)
+
+
+Estimate = Difference | Correlation
 
 
 def _atanh(r: float) -> float:

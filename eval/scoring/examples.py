@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from command_line import options
 from command_line.errors import InputError
 from command_line.option_classes import option, output_folder, positional
@@ -31,12 +33,7 @@ class Examples:
     output: Path = output_folder("examples.md and examples.tex")
 
 
-@dataclass(frozen=True)
-class Example:
-    """A line: its number from 1, and what is shown of it, name -> text."""
-
-    number: int
-    texts: dict[str, str]
+Example = tuple[int, dict[str, str]]  # number of a line from 1; name -> text
 
 
 def main(job: Examples) -> None:
@@ -45,7 +42,7 @@ def main(job: Examples) -> None:
     length = len(texts["source"])
     if max(numbers) >= length:
         raise InputError(f"--numbers: found {max(numbers) + 1}, the test set has {length} lines")
-    shown = [Example(n + 1, {name: lines[n] for name, lines in texts.items()}) for n in numbers]
+    shown = [(n + 1, {name: lines[n] for name, lines in texts.items()}) for n in numbers]
     job.output.mkdir(parents=True, exist_ok=True)
     write_text(job.output / "examples.md", as_markdown(shown))
     write_text(job.output / "examples.tex", as_latex(shown))
@@ -85,16 +82,15 @@ def chosen(texts: dict[str, list[str]], lines: int) -> list[int]:
     """
     import sacrebleu
 
-    first, *_, last = [name for name in texts if name not in ("source", "reference")] * 2
-    baseline = {} if first == last else dict(enumerate(texts[first]))
     chrf = sacrebleu.CHRF()
-    gains = []
-    for number, (hypothesis, reference) in enumerate(zip(texts[last], texts["reference"], strict=True)):
-        gain = chrf.sentence_score(hypothesis, [reference]).score
-        if number in baseline:
-            gain -= chrf.sentence_score(baseline[number], [reference]).score
-        gains.append((gain, number))
-    order = [number for _, number in sorted(gains, key=lambda pair: (-pair[0], pair[1]))]
+    first, *others = [name for name in texts if name not in ("source", "reference")]
+    references = [[line] for line in texts["reference"]]
+    scores = [
+        np.array([chrf.sentence_score(*pair).score for pair in zip(texts[name], references, strict=True)])
+        for name in (first, *others[-1:])
+    ]
+    gains = scores[-1] - scores[0] if others else scores[0]
+    order = (-gains).argsort(kind="stable").tolist()
     better = (min(lines, len(order)) + 1) // 2
     worse = min(lines, len(order)) - better
     return order[:better] + order[len(order) - worse :]
@@ -103,18 +99,18 @@ def chosen(texts: dict[str, list[str]], lines: int) -> list[int]:
 def as_markdown(examples: list[Example]) -> str:
     """A table of each line."""
     parts = []
-    for example in examples:
-        rows = [f"| {name} | {text.replace('|', chr(92) + '|')} |" for name, text in example.texts.items()]
-        parts.append("\n".join([f"| line {example.number} | |", "|---|---|", *rows]))
+    for number, texts in examples:
+        rows = [f"| {name} | {text.replace('|', chr(92) + '|')} |" for name, text in texts.items()]
+        parts.append("\n".join([f"| line {number} | |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 
 def as_latex(examples: list[Example]) -> str:
     """A tabular, with a rule between lines; needs the package booktabs."""
-    parts = []
-    for example in examples:
-        rows = [rf"{_escaped(name)} & {_escaped(text)} \\" for name, text in example.texts.items()]
-        parts.append("\n".join(rows))
+    parts = (
+        "\n".join(rf"{_escaped(name)} & {_escaped(text)} \\" for name, text in texts.items())
+        for _, texts in examples
+    )
     body = "\n\\midrule\n".join(parts)
     return f"\\begin{{tabular}}{{lp{{0.75\\linewidth}}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
 

@@ -35,7 +35,7 @@ def agreement(
 
     curve = comet_curve(comet_model) if measure == "comet" else CURVES[measure]
     if measure == "bleu":
-        curve = next((one for part, one in SPBLEU_CURVES.items() if part in signature), curve)
+        curve = next((name for part, name in SPBLEU_CURVES.items() if part in signature), curve)
     if curve is None:
         return None
     # The curves start below a half, which guessing reaches.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from command_line import options
 from command_line.errors import InputError, at
@@ -32,16 +33,12 @@ class HumanScores:
 
 def main(job: HumanScores) -> None:
     systems = [row["system"] for row in _rows(job.key, KEY).values()]
-    scores = {quality: np.full((len(job.ratings), len(systems)), np.nan) for quality in QUALITIES}
-    for rater, path in enumerate(job.ratings):
-        for quality, values in read_ratings(path, len(systems)).items():
-            scores[quality][rater] = values
+    ratings = [read_ratings(path, len(systems)) for path in job.ratings]
+    means = pd.concat([pd.DataFrame(scores, index=systems) for scores in ratings]).groupby(level=0).mean()
     head = ("system", *QUALITIES)
-    rows = [
-        (name, *(f"{_mean(scores[q], systems, name):.2f}" for q in QUALITIES))
-        for name in sorted(set(systems))
-    ]
-    agreement = [f"Krippendorff's alpha of {q}: {alpha(scores[q])}" for q in QUALITIES]
+    rows = [(name, *(f"{mean:.2f}" for mean in of_system)) for name, *of_system in means.itertuples()]
+    scores = {quality: np.array([of_rater[quality] for of_rater in ratings]) for quality in QUALITIES}
+    agreement = [f"Krippendorff's alpha of {quality}: {alpha(of)}" for quality, of in scores.items()]
     lines = [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
     job.output.mkdir(parents=True, exist_ok=True)
     write_text(job.output / "human.csv", csv_text([head, *rows]))
@@ -85,11 +82,7 @@ def alpha(scores: np.ndarray) -> str:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> dict[int, dict[str, str]]:
-    """Line -> the row of a CSV file with these columns. Empty lines are none.
-
-    Raises:
-        InputError: the file is missing or not UTF-8, or has other columns, or a line has; names the line.
-    """
+    """Line -> the row of a CSV file with these columns. Empty lines are none."""
     rows = csv.reader(read_lines(path))
     if (head := tuple(next(rows, ()))) != columns:
         raise InputError(f"{at(path, 1)}: found {','.join(head)!r}, expected {','.join(columns)}")
@@ -101,9 +94,3 @@ def _rows(path: Path, columns: tuple[str, ...]) -> dict[int, dict[str, str]]:
             raise InputError(f"{at(path, number)}: {len(row)} fields, expected {','.join(columns)}")
         named[number] = dict(zip(columns, row, strict=True))
     return named
-
-
-def _mean(scores: np.ndarray, systems: list[str], name: str) -> float:
-    """Over all raters and items of a system."""
-    chosen = scores[:, [system == name for system in systems]]
-    return float(np.nanmean(chosen)) if not np.isnan(chosen).all() else float("nan")

@@ -57,9 +57,9 @@ def kept_comet(scores: Path, statistics: Path, files: list[DirectionFiles]) -> K
         {row["direction"]: row["value"] for row in rows if row["measure"] == name}
         for name in ("comet", "lines")
     )
-    for one in files:
-        known = entries.get(one.direction, {})
-        if [known.get(name) for name in CHECKSUMS] != [checksum(text) for text in one.paths]:
+    for file in files:
+        entry = entries.get(file.direction, {})
+        if [entry.get(name) for name in CHECKSUMS] != [checksum(text) for text in file.paths]:
             print(
                 f"{scores}: its COMET scores are of other texts and go; --comet-model makes new ones",
                 file=sys.stderr,
@@ -74,11 +74,11 @@ def _lines(statistics: Path, lengths: dict[str, float], means: dict[str, float])
     """
     try:
         with np.load(statistics) as stored:
-            found = {name: stored[f"comet/{name}"] for name in means if f"comet/{name}" in stored}
+            lines = {name: stored[f"comet/{name}"] for name in means if f"comet/{name}" in stored}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return {}
     return {
         name: rows
-        for name, rows in found.items()
+        for name, rows in lines.items()
         if rows.shape == (lengths[name], 2) and math.isclose(rows[:, 0].mean(), means[name])
     }

@@ -33,23 +33,23 @@ class Intended:
     label: str | None
     note: str | None = None
 
-    def is_met(self, found: str, reference: str) -> bool:
+    def is_met(self, identified: str, reference: str) -> bool:
         """Whether a line is on target.
 
         Args:
             found, reference: the identifier's answers to the line and to its reference.
         """
-        return found == self.label or found == reference == NO_LETTERS
+        return identified == self.label or identified == reference == NO_LETTERS
 
-    def met(self, found: Sequence[str], references: Sequence[str]) -> list[bool] | None:
+    def met(self, identified: Sequence[str], references: Sequence[str]) -> list[bool] | None:
         """Of every line, whether it is on target; None if that cannot be known."""
         if self.label is None:
             return None
-        return list(map(self.is_met, found, references))
+        return list(map(self.is_met, identified, references))
 
-    def rate(self, found: Sequence[str], references: Sequence[str]) -> float | None:
+    def rate(self, identified: Sequence[str], references: Sequence[str]) -> float | None:
         """The share of lines that are off target; on the references themselves: the identifier's error."""
-        met = self.met(found, references)
+        met = self.met(identified, references)
         return None if met is None else 1 - sum(met) / len(met)
 
 
@@ -69,7 +69,7 @@ def intended(direction: tuple[str, str], labels: Mapping[str, str | None]) -> In
     notes = []
     if is_macrolanguage(label, target):
         notes.append(f"the identifier knows {display_name(target)} only as {display_name(label)}")
-    if others := [one for one in sorted(set(labels) - {target}) if labels[one] == label]:
+    if others := [language for language in sorted(set(labels) - {target}) if labels[language] == label]:
         notes.append(f"{', '.join(others)} would count as {target}: the identifier's {label!r} covers both")
     return Intended(label, "; ".join(notes) or None)
 

@@ -1,7 +1,7 @@
 """Tests of two systems in every direction and group of directions, on the same exchanged and drawn lines."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,8 +43,21 @@ class PairedResult:
     p_value: float
     p_value_with_seeds: float | None
 
-    def record(self) -> dict:
-        return asdict(self)
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of a direction, each of baseline and system.
+
+    Attributes:
+        observed: S.
+        resampled: samples x S.
+        exchanged: differences after exchanges; None without such samples.
+    """
+
+    lines: int
+    observed: list[np.ndarray]
+    resampled: list[np.ndarray]
+    exchanged: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -71,49 +84,59 @@ class PairedTest:
             measure: whose statistics they are.
             groups: name -> directions, which both systems have.
         """
-        columns = _Columns()
-        for directions in _with_equally_many_lines(baseline):
-            arrays = [stacked([one[direction] for direction in directions]) for one in (baseline, system)]
-            self._add(columns, directions, arrays, measure)
-        return {name: self._result(columns, directions) for name, directions in groups.items()}
+        blocks: dict[int, list[str]] = {}  # directions with equally many lines
+        for direction, seeds in baseline.items():
+            blocks.setdefault(len(seeds[0]), []).append(direction)
+        scored: dict[str, Scored] = {}
+        for directions in blocks.values():
+            arrays = [stacked([side[direction] for direction in directions]) for side in (baseline, system)]
+            scored |= zip(directions, self._scored(measure, *arrays), strict=True)
+        return {
+            name: self._result([scored[direction] for direction in directions])
+            for name, directions in groups.items()
+        }
 
-    def _add(
-        self, columns: "_Columns", directions: list[str], arrays: list[np.ndarray], measure: str
-    ) -> None:
+    def _scored(self, measure: str, *arrays: np.ndarray) -> list[Scored]:
+        """Of directions with equally many lines, in their order."""
         exchanged = None
         if self.test == BOOTSTRAP:
-            whole = np.ones((1, len(arrays[0])))
-            observed = [spearman(whole, one)[0] for one in arrays]
+            observed = [spearman(np.ones((1, len(array))), array)[0] for array in arrays]
             resampled = resampled_spearman(*arrays, self.samples, self.seed)
         else:
-            score = FORMULAS[measure]
-            observed = [score(one.sum(axis=0, dtype=np.float64)) for one in arrays]
-            by_bootstrap = self.test == SACREBLEU_BOOTSTRAP
-            resamples = self.samples if by_bootstrap else RESAMPLES
-            resampled = resampled_scores(*arrays, score, resamples, self.seed)
-            if not by_bootstrap:
+            score, samples = FORMULAS[measure], RESAMPLES
+            observed = [score(array.sum(axis=0, dtype=np.float64)) for array in arrays]
+            if self.test == SACREBLEU_BOOTSTRAP:
+                samples = self.samples
+            else:
                 exchanged = exchanged_differences(*arrays, score, self.samples, self.seed)
-        for i, direction in enumerate(directions):
-            columns.lines[direction] = len(arrays[0])
-            columns.observed[direction] = [one[i] for one in observed]
-            columns.resampled[direction] = [one[:, i] for one in resampled]
-            columns.exchanged[direction] = None if exchanged is None else exchanged[:, i]
+            resampled = resampled_scores(*arrays, score, samples, self.seed)
+        return [
+            Scored(
+                len(arrays[0]),
+                [side[number] for side in observed],
+                [side[:, number] for side in resampled],
+                None if exchanged is None else exchanged[:, number],
+            )
+            for number in range(len(observed[0]))
+        ]
 
-    def _result(self, columns: "_Columns", directions: Sequence[str]) -> PairedResult:
-        scores = [np.mean([columns.observed[d][side] for d in directions], axis=0) for side in (0, 1)]
-        resampled = [np.mean([columns.resampled[d][side] for d in directions], axis=0) for side in (0, 1)]
-        baseline, system = (float(one.mean()) for one in scores)
+    def _result(self, directions: Sequence[Scored]) -> PairedResult:
+        scores = [np.mean([direction.observed[side] for direction in directions], axis=0) for side in (0, 1)]
+        resampled = [
+            np.mean([direction.resampled[side] for direction in directions], axis=0) for side in (0, 1)
+        ]
+        baseline, system = (float(side.mean()) for side in scores)
         drawn = resampled[1].mean(axis=1) - resampled[0].mean(axis=1)
         if self.test == SACREBLEU_BOOTSTRAP:
             p_value = sacrebleu_bootstrap_p(system - baseline, drawn)
         elif self.test == BOOTSTRAP:
             p_value = bootstrap_p(system - baseline, drawn)
         else:
-            exchanged = np.mean([columns.exchanged[d] for d in directions], axis=0)
+            exchanged = np.mean([direction.exchanged for direction in directions], axis=0)
             p_value = randomization_p(system - baseline, exchanged)
         return PairedResult(
             len(directions),
-            sum({columns.lines[d] for d in directions}),
+            sum({direction.lines for direction in directions}),
             baseline,
             system,
             system - baseline,
@@ -121,23 +144,6 @@ class PairedTest:
             p_value,
             p_value_with_seeds(scores, resampled),
         )
-
-
-@dataclass
-class _Columns:
-    """What was found of every direction: scores per seed, observed and per sample."""
-
-    lines: dict[str, int] = field(default_factory=dict)
-    observed: dict[str, list[np.ndarray]] = field(default_factory=dict)  # S of either system
-    resampled: dict[str, list[np.ndarray]] = field(default_factory=dict)  # samples x S of either system
-    exchanged: dict[str, np.ndarray | None] = field(default_factory=dict)  # samples
-
-
-def _with_equally_many_lines(statistics: Statistics) -> list[list[str]]:
-    blocks: dict[int, list[str]] = {}
-    for direction, seeds in statistics.items():
-        blocks.setdefault(len(seeds[0]), []).append(direction)
-    return list(blocks.values())
 
 
 def stacked(directions: Sequence[Sequence[np.ndarray]]) -> np.ndarray:

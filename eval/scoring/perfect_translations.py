@@ -27,7 +27,7 @@ def warn_of_unreachable_references(
     if not translation.record["data"].get("dictionary_sha256") or not os.path.lexists(folder / FILE_NAME):
         return
     preparation = Preparation.load(folder)
-    for path, language in {one.reference: one.target_language for one in files}.items():
+    for path, language in {file.reference: file.target_language for file in files}.items():
         if language not in preparation.tokenizers:
             continue
         references = list(read_lines(path))

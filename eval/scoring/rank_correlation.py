@@ -28,7 +28,7 @@ def resampled_spearman(
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `resampled_scores`: both systems on the same lines, drawn with replacement."""
     drawn = [
-        [spearman(times, one) for one in (baseline, system)]
+        [spearman(times, each) for each in (baseline, system)]
         for times in times_drawn(len(baseline), samples, seed)
     ]
     return tuple(np.concatenate(scores) for scores in zip(*drawn, strict=True))

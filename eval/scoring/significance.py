@@ -59,12 +59,12 @@ def exchanged_differences(
     def changes(start: int) -> _Changes:
         return _Changes.of(baseline, system, np.arange(start, min(start + at_once, pairs)))
 
-    found = []
+    differences_of_chunks = []
     for count in _chunks(samples):
         exchange = rng.integers(2, size=(count, lines), dtype=bool)
         differences = [changes(start).differences(exchange, score) for start in range(0, pairs, at_once)]
-        found.append(np.concatenate(differences, axis=-1).mean(axis=-1))
-    return np.concatenate(found)
+        differences_of_chunks.append(np.concatenate(differences, axis=-1).mean(axis=-1))
+    return np.concatenate(differences_of_chunks)
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ class _Changes:
 
     @classmethod
     def of(cls, baseline: np.ndarray, system: np.ndarray, pairs: np.ndarray) -> "_Changes":
-        first, second = (one[:, :, pairs % one.shape[2]] for one in (baseline, system))
+        first, second = (side[:, :, pairs % side.shape[2]] for side in (baseline, system))
         totals = second.sum(axis=0, dtype=np.float64)
         return cls(totals, totals + first.sum(axis=0, dtype=np.float64), _as_float(first - second))
 
     def differences(self, exchange: np.ndarray, score: Score) -> np.ndarray:
         """Samples x D x P, where `exchange` (samples x N) says which lines change sides."""
         changed = exchange.astype(self.changes.dtype) @ self.changes.reshape(len(self.changes), -1)
-        one = self.totals + changed.reshape(-1, *self.totals.shape)
-        return score(one) - score(self.both - one)
+        exchanged = self.totals + changed.reshape(-1, *self.totals.shape)
+        return score(exchanged) - score(self.both - exchanged)
 
 
 def resampled_scores(
@@ -106,7 +106,7 @@ def resampled_scores(
         samples x D x S for each.
     """
     lines = len(baseline)
-    arrays = [_as_float(one) for one in (baseline, system)]
+    arrays = [_as_float(side) for side in (baseline, system)]
     resampled = ([], [])
     for times in times_drawn(lines, samples, seed):
         for array, scores in zip(arrays, resampled, strict=True):
@@ -220,11 +220,11 @@ def p_value_with_seeds(
 
     if min(map(len, scores)) < fewest:
         return None
-    seeds = [one.var(ddof=1) / len(one) for one in scores]
+    seeds = [of_seeds.var(ddof=1) / len(of_seeds) for of_seeds in scores]
     sentences = (resampled[1].mean(axis=1) - resampled[0].mean(axis=1)).var(ddof=1)
-    for one in resampled:
-        apart = one - one.mean(axis=1, keepdims=True)
-        sentences -= apart.var(axis=0, ddof=1).sum() / (one.shape[1] - 1) / one.shape[1]
+    for of_seeds in resampled:
+        apart = of_seeds - of_seeds.mean(axis=1, keepdims=True)
+        sentences -= apart.var(axis=0, ddof=1).sum() / (of_seeds.shape[1] - 1) / of_seeds.shape[1]
     variance = max(sentences, 0.0) + sum(seeds)
     difference = abs(scores[1].mean() - scores[0].mean())
     if variance == 0:
@@ -232,7 +232,9 @@ def p_value_with_seeds(
     if not any(seeds):
         freedom = math.inf
     else:
-        freedom = variance**2 / sum(one**2 / (len(s) - 1) for one, s in zip(seeds, scores, strict=True))
+        freedom = variance**2 / sum(
+            variance_of_system**2 / (len(s) - 1) for variance_of_system, s in zip(seeds, scores, strict=True)
+        )
     return float(2 * t.sf(difference / math.sqrt(variance), freedom))
 
 

@@ -31,24 +31,23 @@ def pairs_on_one_axis(systems: list[System]) -> list[Pair]:
     """
     pairs = []
     for dataset, members in _on_datasets(systems):
-        found = _on_one_axis(members)
-        if not found:
-            names = ", ".join(repr(one.name) for one in members)
+        on_one_axis = _on_one_axis(members)
+        if not on_one_axis:
+            names = ", ".join(repr(member.name) for member in members)
             print(
                 f"compare: no two of {names} on {dataset} are known to differ on one axis only, so every pair"
                 " is compared (--against-first, --baseline NAME, --pairs A:B: fewer)",
                 file=sys.stderr,
             )
-            found = [Pair(*pair) for pair in combinations(members, 2)]
-        pairs += found
+        pairs += on_one_axis or [Pair(*pair) for pair in combinations(members, 2)]
     return checked(pairs)
 
 
 def _on_one_axis(systems: list[System]) -> list[Pair]:
     """Axis by axis."""
     pairs = [Pair(*pair, differing_axis(*pair)) for pair in combinations(systems, 2)]
-    axes = dict.fromkeys(pair.axis for pair in pairs if pair.axis is not None)
-    return [pair for axis in axes for pair in pairs if pair.axis == axis]
+    axes = list(dict.fromkeys(pair.axis for pair in pairs))
+    return sorted((pair for pair in pairs if pair.axis), key=lambda pair: axes.index(pair.axis))
 
 
 def pairs_known_to_differ(systems: list[System]) -> list[Pair]:
@@ -58,15 +57,11 @@ def pairs_known_to_differ(systems: list[System]) -> list[Pair]:
 
 def with_pairs(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
     """Both, each pair once, in whichever order its systems are."""
-
-    def key(pair: Pair) -> frozenset:
-        measures = pair.measures or (None, None)
-        return frozenset((id(system), measure) for system, measure in zip(pair[:2], measures, strict=True))
-
-    found: dict[frozenset, Pair] = {}
+    once: dict[frozenset, Pair] = {}
     for pair in (*pairs, *others):
-        found.setdefault(key(pair), pair)
-    return list(found.values())
+        sides = zip(pair[:2], pair.measures or (None, None), strict=True)
+        once.setdefault(frozenset((id(system), measure) for system, measure in sides), pair)
+    return list(once.values())
 
 
 def all_pairs(systems: list[System]) -> list[Pair]:
@@ -75,7 +70,6 @@ def all_pairs(systems: list[System]) -> list[Pair]:
 
 def pairs_of_measures(systems: list[System], measures: Iterable[tuple[str, str]]) -> list[Pair]:
     """Every system with itself, by the first of two measures as the baseline and by the second."""
-    measures = list(measures)
     return checked([Pair(system, system, None, of_both) for system in systems for of_both in measures])
 
 
@@ -93,20 +87,19 @@ def pairs_named(
     """
     pairs = []
     for given in names:
-        sides = [_name_and_measure(one, systems, measures) for one in given]
-        of_both = _measures_of_pair(":".join(given), [measure for _, measure in sides])
-        found = [
-            Pair(*chosen, None, of_both)
-            for members in by_dataset(systems).values()
-            if None not in (chosen := [called(name, members) for name, _ in sides])
+        asked = f"--pairs {':'.join(given)}"
+        sides = [_name_and_measure(text, systems, measures) for text in given]
+        of_both = _measures_of_pair(asked, *(measure for _, measure in sides))
+        of_datasets = [
+            [called(name, members) for name, _ in sides] for members in by_dataset(systems).values()
         ]
-        if not found:
-            known = ", ".join(dict.fromkeys(repr(one.name) for one in systems))
+        chosen = [Pair(*both, None, of_both) for both in of_datasets if None not in both]
+        if not chosen:
+            expected = ", ".join(dict.fromkeys(repr(system.name) for system in systems))
             raise InputError(
-                f"--pairs {':'.join(given)}: no dataset has both; expected folders that are given, or names"
-                f" among {known}"
+                f"{asked}: no dataset has both; expected folders that are given, or names among {expected}"
             )
-        pairs += found
+        pairs += chosen
     if same := next((pair for pair in pairs if pair.baseline is pair.system and not pair.measures), None):
         raise InputError(f"--pairs: found {same.system.name!r} twice in a pair, expected two systems")
     return checked(pairs)
@@ -127,14 +120,13 @@ def _name_and_measure(text: str, systems: list[System], measures: Collection[str
     return text, None
 
 
-def _measures_of_pair(pair: str, measures: list[str | None]) -> tuple[str, str] | None:
-    first, second = measures
+def _measures_of_pair(asked: str, first: str | None, second: str | None) -> tuple[str, str] | None:
     if first is None and second is None:
         return None
     if first is None or second is None:
-        raise InputError(f"--pairs {pair}: one side has a measure, expected one of each, or of neither")
+        raise InputError(f"{asked}: one side has a measure, expected one of each, or of neither")
     if first == second:
-        raise InputError(f"--pairs {pair}: {first} on both sides, expected two measures, or --metric {first}")
+        raise InputError(f"{asked}: {first} on both sides, expected two measures, or --metric {first}")
     return first, second
 
 
@@ -160,29 +152,25 @@ def pairs_with(systems: list[System], name: str) -> list[Pair]:
     """
     pairs = []
     for dataset, members in _on_datasets(systems):
-        baseline = next((one for one in members if one.name == name), None)
+        baseline = next((member for member in members if member.name == name), None)
         if baseline is None:
-            known = ", ".join(repr(one.name) for one in members)
-            raise InputError(f"--baseline {name}: no such system on {dataset}, expected one of: {known}")
+            expected = ", ".join(repr(member.name) for member in members)
+            raise InputError(f"--baseline {name}: no such system on {dataset}, expected one of: {expected}")
         pairs += [Pair(baseline, other) for other in members if other is not baseline]
     return checked(pairs)
 
 
 def _on_datasets(systems: list[System]) -> list[tuple[str, list[System]]]:
-    """Datasets with their systems, at least two each; others are left out where there are such.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Datasets with their systems, at least two each; others are left out where there are such."""
     datasets = by_dataset(systems)
-    found = [(dataset, members) for dataset, members in datasets.items() if len(members) > 1]
-    if not found:
+    of_several = [(dataset, members) for dataset, members in datasets.items() if len(members) > 1]
+    if not of_several:
         dataset, members = next(iter(datasets.items()))
         raise InputError(
             f"{members[0].runs[0].path}: {members[0].name!r} is the only system on {dataset}, expected at"
             " least two (folders with the same system name are seeds of one system)"
         )
-    return found
+    return of_several
 
 
 def checked(pairs: list[Pair]) -> list[Pair]:
@@ -197,13 +185,14 @@ def checked(pairs: list[Pair]) -> list[Pair]:
         if not set(pair.baseline.directions()) & set(pair.system.directions()):
             raise InputError(f"{first.path} and {others[-1].path}: no direction in common")
         for run in others:
-            _check_same(first, run)
+            for name in first.compared_alike:
+                check_same(first, run, name)
     return pairs
 
 
-def _check_same(first: Run, run: Run) -> None:
+def check_same(first: Run, run: Run, name: str) -> None:
+    """A field of the directions that both runs have is the same; else an `InputError`."""
     for direction in first.directions:
-        for name in first.compared_alike:
-            if direction in run.directions:
-                values = [field(one.directions[direction], name, str, one.path) for one in (first, run)]
-                check_equal(f"direction {direction}: {name}", first, run, *values)
+        if direction in run.directions:
+            values = [field(each.directions[direction], name, str, each.path) for each in (first, run)]
+            check_equal(f"direction {direction}: {name}", first, run, *values)

@@ -61,21 +61,21 @@ def direction_files(translation: Translation, data=None) -> list[DirectionFiles]
     for direction, entry in translation.directions.items():
         source, target = split_direction(direction)
         stem = f"{translation.record['split']}.{'-'.join(sorted((source, target)))}"
-        one = DirectionFiles(
+        file = DirectionFiles(
             direction,
             translation.folder / f"{direction}.txt",
             text / f"{stem}.{source}",
             text / f"{stem}.{target}",
         )
-        for path in one.paths:
+        for path in file.paths:
             if not path.is_file():
                 raise InputError(f"{path}: no such file, needed to score direction {direction}")
-        if entry.get("sha256") not in (None, checksum(one.hypothesis)):
+        if entry.get("sha256") not in (None, checksum(file.hypothesis)):
             raise InputError(
-                f"{one.hypothesis}: changed since {translation.path.name} was written (SHA-256 differs);"
+                f"{file.hypothesis}: changed since {translation.path.name} was written (SHA-256 differs);"
                 " translate again, or remove the field sha256 of this direction"
             )
-        files.append(one)
+        files.append(file)
     return files
 
 
@@ -89,11 +89,11 @@ class TranslatedFolders:
     def files(self) -> list[tuple[Translation, list[DirectionFiles]]]:
         """Every folder with the files of its directions; an `InputError` if one is missing."""
         translations = [Translation.load(result_file(folder, TRANSLATION)) for folder in self.out]
-        return [(one, direction_files(one, self.data)) for one in translations]
+        return [(translation, direction_files(translation, self.data)) for translation in translations]
 
 
 def paths_of(translated: Iterable[tuple[Translation, list[DirectionFiles]]]) -> list[Path]:
     """All files that are read of translated folders, those of the test set once."""
     translated = list(translated)
-    texts = {path for _, files in translated for one in files for path in one.paths}
-    return [*(one.path for one, _ in translated), *sorted(texts)]
+    texts = {path for _, files in translated for file in files for path in file.paths}
+    return [*(translation.path for translation, _ in translated), *sorted(texts)]

@@ -19,9 +19,8 @@ import torch
 from torch import Tensor
 
 from command_line.errors import InputError
-from eval.translation.best_tokens import NextTokens
-from eval.translation.finished_hypotheses import FinishedHypotheses, Found
-from eval.translation.repeated_ngrams import repeated
+from eval.translation.best_tokens import NextTokens, repeated
+from eval.translation.finished_hypotheses import FinishedHypotheses, Hypothesis
 from eval.translation.search_options import SearchOptions
 from fairseq_ext.modules.ensemble import output_projections
 
@@ -54,8 +53,6 @@ class BeamSearch:
 
     Args:
         model: a fairseq encoder-decoder model with incremental decoding, or an `Ensemble` of some.
-        dictionary: of the target.
-        options: of the search.
 
     Attributes:
         decoder_tokens: for how many tokens the decoder was run until now, of all hypotheses, contrasts and
@@ -86,13 +83,13 @@ class BeamSearch:
 
     def __call__(self, src_tokens, src_lengths, prefix, **arguments) -> list[list[int]]:
         """Token ids of the best hypothesis of every sentence, without prefix and `</s>`; see `scored`."""
-        found = self.scored(src_tokens, src_lengths, prefix, **arguments)
-        return [tokens for tokens, _ in found]
+        scored = self.scored(src_tokens, src_lengths, prefix, **arguments)
+        return [tokens for tokens, _ in scored]
 
-    def scored(self, src_tokens, src_lengths, prefix, **arguments) -> list[Found]:
+    def scored(self, src_tokens, src_lengths, prefix, **arguments) -> list[Hypothesis]:
         """The best hypothesis of every sentence with its score; see `n_best`."""
-        found = self.n_best(src_tokens, src_lengths, prefix, count=1, **arguments)
-        return [best[0] for best in found]
+        lists = self.n_best(src_tokens, src_lengths, prefix, count=1, **arguments)
+        return [best[0] for best in lists]
 
     @torch.no_grad()
     def n_best(
@@ -104,7 +101,7 @@ class BeamSearch:
         starts: Tensor | None = None,
         contrast: Tensor | None = None,
         **encoder_arguments,
-    ) -> list[list[Found]]:
+    ) -> list[list[Hypothesis]]:
         """The best hypotheses of every sentence, best first, without prefix and `</s>`, each with its
         log-probability over length^lenpen, where `</s>` counts, and the prefix unless the options leave it
         out. There may be fewer than `count`: a search ends at the maximal length.
@@ -132,22 +129,22 @@ class BeamSearch:
         longest = src_tokens.size(1) if contrast is None else int(src_lengths[: contrast.size(1)].max())
         given = torch.cat([starts[:, None], prefix], dim=1)
         try:
-            found = self._search(encoder_out, given, self.max_length(longest), count, contrast)
+            lists = self._search(encoder_out, given, self.max_length(longest), count, contrast)
         finally:  # attention keeps its beam size, and then reads every n-th source in a plain pass as well
             self.model.decoder.set_beam_size(1)
-        lost = [row for row, hypotheses in enumerate(found) if not hypotheses]
+        lost = [row for row, hypotheses in enumerate(lists) if not hypotheses]
         if lost and contrast is None:
             raise NoScore(lost[0])
         if lost:
             # as wide as without contrasts: the width is what limits the length of hypotheses
-            inputs = (one[lost] for one in (src_tokens[:, :longest], src_lengths, prefix))
+            inputs = (tensor[lost] for tensor in (src_tokens[:, :longest], src_lengths, prefix))
             others = {name: rows[lost] for name, rows in encoder_arguments.items()}
             try:
                 again = self.n_best(*inputs, count=count, starts=starts[lost], **others)
             except NoScore as error:
                 raise NoScore(lost[error.row]) from None
-            found = [hypotheses or again.pop(0) for hypotheses in found]
-        return found
+            lists = [hypotheses or again.pop(0) for hypotheses in lists]
+        return lists
 
     def _search(self, encoder_out, given: Tensor, max_length: int, count: int, contrast: Tensor | None):
         """Hypotheses of every sentence, best first; none where no score is above -inf.
@@ -194,7 +191,7 @@ class BeamSearch:
             decoder.reorder_incremental_state_scripting(state, order)
         if failed.any():
             raise NoScore(int(failed.nonzero()[0]))
-        return [[(tokens[width:], score) for tokens, score in finished.found] for finished in results]
+        return [[(tokens[width:], score) for tokens, score in finished.best] for finished in results]
 
     def _decoder_rows(self, live: _Hypotheses, given: Tensor, contrasts: int) -> Tensor:
         """What the decoder reads: the hypotheses, and for every contrast the same behind its own prefix."""
@@ -261,13 +258,13 @@ class BeamSearch:
         if not rows:
             return
         # few and whole transfers: a GPU is waited for at each
-        found = (
+        finished = (
             live.sentences[better[0]],
             live.tokens[better[0], origins[better]][:, 1:],
             normalized[better],
         )
         best = live.best.tolist()
-        for row, sentence, hypothesis, score in zip(rows, *(each.tolist() for each in found), strict=True):
+        for row, sentence, hypothesis, score in zip(rows, *(each.tolist() for each in finished), strict=True):
             if score > results[sentence].last:
                 results[sentence].add(hypothesis, score)
                 best[row] = results[sentence].last

@@ -50,21 +50,21 @@ class NextTokens:
         Returns:
             Log-probabilities and token ids, R x count each.
         """
-        found, start = [], 0
+        chunks, start = [], 0
         for log_p in self._chunks(features, contrast):
             for row, tokens in enumerate(banned[start : start + len(log_p)] if banned else ()):
                 log_p[row, list(tokens)] = -torch.inf
-            found.append(self._best(log_p, count))
+            chunks.append(self._best(log_p, count))
             start += len(log_p)
-        return tuple(torch.cat(parts) for parts in zip(*found, strict=True))
+        return tuple(torch.cat(parts) for parts in zip(*chunks, strict=True))
 
     def log_p(self, features: Tensor, tokens: Tensor) -> Tensor:
         """Log-probabilities of given tokens: R x (C_1 + …) and R x n token ids -> R x n."""
-        found, start = [], 0
+        chunks, start = [], 0
         for log_p in self._chunks(features):
-            found.append(log_p.gather(1, tokens[start : start + len(log_p)]))
+            chunks.append(log_p.gather(1, tokens[start : start + len(log_p)]))
             start += len(log_p)
-        return torch.cat(found)
+        return torch.cat(chunks)
 
     def _chunks(self, features: Tensor, contrast: Tensor | None = None):
         """Yield log-probabilities of a few rows at a time, padded with -inf to whole blocks."""
@@ -117,3 +117,26 @@ def contrasted(log_p: Tensor, others: Sequence[Tensor], weights: Tensor) -> Tens
 
 def _log_mean(log_p: list[Tensor]) -> Tensor:
     return torch.logsumexp(torch.stack(log_p), dim=0) - math.log(len(log_p))
+
+
+def repeated(tokens: Tensor, size: int | None) -> list[set[int]] | None:
+    """The tokens that would end a hypothesis with `size` tokens that it has in a row already.
+
+    fairseq's own compares the end of its buffer, which is padding, and bans nothing without its extension for
+    GPUs.
+
+    Args:
+        tokens: R x t, beginning with the first token of the decoder's input.
+        size: of the n-grams; None: nothing is banned.
+
+    Returns:
+        of every row, token ids.
+    """
+    if size is None:
+        return None
+    banned = []
+    for row in tokens.tolist():
+        end = row[len(row) - size + 1 :]
+        starts = range(len(row) - size + 1)
+        banned.append({row[start + size - 1] for start in starts if row[start : start + size - 1] == end})
+    return banned

@@ -37,8 +37,8 @@ class CheckpointTranslator(Translator):
         tags, supervised = self._task.tags, self._task.supervised
         tags.id_of(source), tags.id_of(target)
         if not tags.exist and (source, target) not in supervised:
-            known = ", ".join(map(format_direction, supervised))
-            raise InputError(f"direction {source}-{target}: the model translates {known} only")
+            names = ", ".join(map(format_direction, supervised))
+            raise InputError(f"direction {source}-{target}: the model translates {names} only")
         for language in (source, target):
             if language not in self._preparation.tokenizers:
                 raise InputError(f"language {language!r}: the folder does not say how its text is tokenized")

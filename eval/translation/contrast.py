@@ -46,28 +46,23 @@ class Variant:
 class ContrastedSentences(MultilingualDataset):
     """Sentences at inference, whose contrasts are searched in the same batch. The length of a sentence is
     that of the longest source beside it, its own or a contrast's: a batch has room for all of them.
-
-    Args:
-        parts: the sentences.
-        variants: their contrasts; there may be none.
-        pad, eos: token ids.
     """
 
     def __init__(self, parts: Sequence[DirectionData], variants: Sequence[Variant], pad: int, eos: int):
         super().__init__(parts, pad, eos, shuffle=False)
         self.variants = variants
-        self.others = [MultilingualDataset(one.parts, pad, eos, shuffle=False) for one in variants]
-        self.source_sizes = np.max([one.source_sizes for one in (self, *self.others)], axis=0)
+        self.others = [MultilingualDataset(variant.parts, pad, eos, shuffle=False) for variant in variants]
+        self.source_sizes = np.max([sentences.source_sizes for sentences in (self, *self.others)], axis=0)
 
     def batch(self, indices: Sequence[int]) -> dict:
         """B sentences collated, then their first contrasts, and so on. With V contrasts, `contrast` (V x B)
         has their weights.
         """
-        sample = self.collater([one[index] for one in (self, *self.others) for index in indices])
+        sample = self.collater([sentences[index] for sentences in (self, *self.others) for index in indices])
         if self.variants:
             parts = sample["parts"][: len(indices)]
             sample["contrast"] = torch.tensor(
-                [[one.weights[part] for part in parts] for one in self.variants]
+                [[variant.weights[part] for part in parts] for variant in self.variants]
             )
         return sample
 
@@ -77,7 +72,6 @@ class Contrast:
 
     Args:
         options: of which one weight is above 0; weights of 0 are no contrasts.
-        tags: of the model.
 
     Raises:
         InputError: a language that the model does not have; weights that leave nothing of a probability.
@@ -131,7 +125,7 @@ class Contrast:
 
     def variants(self, parts: Sequence[DirectionData]) -> list[Variant]:
         """All contrasts of these sentences; a sentence alone has no other source, which a warning says."""
-        found = []
+        variants = []
         if self.source_weight:
             weights = [self.source_weight / self.sources * (len(part) > 1) for part in parts]
             for part in parts:
@@ -142,20 +136,20 @@ class Contrast:
                         file=sys.stderr,
                     )
             for number in range(self.sources):
-                found.append(Variant([self._with_other_sources(part, number) for part in parts], weights))
+                variants.append(Variant([self._with_other_sources(part, number) for part in parts], weights))
         languages = [self.languages_of(part.direction) for part in parts]
         for number in range(max(map(len, languages), default=0)):
-            has = [number < len(known) for known in languages]
-            found.append(
+            has = [number < len(others) for others in languages]
+            variants.append(
                 Variant(
                     [
-                        self._into(part, known[number]) if is_there else part
-                        for part, known, is_there in zip(parts, languages, has, strict=True)
+                        self._into(part, others[number]) if is_there else part
+                        for part, others, is_there in zip(parts, languages, has, strict=True)
                     ],
                     [self.language_weight * is_there for is_there in has],
                 )
             )
-        return found
+        return variants
 
     def _with_other_sources(self, part: DirectionData, number: int) -> DirectionData:
         name, size = format_direction(part.direction), len(part)

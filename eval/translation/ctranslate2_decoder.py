@@ -18,7 +18,7 @@ from data_prep.formats.directions import format_direction
 from data_prep.formats.package import single_checkpoint
 from eval.translation.decoding import Decoder
 from eval.translation.engine_options import CTRANSLATE2, DEFAULT_PRECISION, EngineOptions
-from eval.translation.finished_hypotheses import Found
+from eval.translation.finished_hypotheses import Hypothesis
 from eval.translation.search_options import DecodingOptions
 from fairseq_ext.data.multilingual_dataset import DirectionData, MultilingualDataset
 
@@ -28,9 +28,6 @@ STORED = "float32"  # weights of that folder; --precision is of the products
 
 def engine_decoder(model, loaded, options: DecodingOptions, engine: EngineOptions) -> Decoder:
     """A decoder that searches with CTranslate2, from the folder that the options name.
-
-    Args:
-        model: an `EvaluatedModel`.
 
     Raises:
         InputError: as `export --to ctranslate2`; the folder is of another checkpoint; a precision that the
@@ -79,12 +76,7 @@ def engine_folder(model, engine: EngineOptions) -> Path:
 
 
 class Ctranslate2Decoder(Decoder):
-    """Translates batches as `Decoder` does, with another search.
-
-    Args:
-        loaded: a `LoadedModel`, for its task.
-        search: a `Ctranslate2Search` of the model.
-    """
+    """Translates batches as `Decoder` does, with another search."""
 
     def __init__(self, loaded, search, options: DecodingOptions):
         self.task, self.search = loaded.task, search
@@ -105,7 +97,7 @@ class Ctranslate2Decoder(Decoder):
         batches: Iterable,
         task: str,
         count: int,
-    ) -> Iterator[tuple[list[int], list[list[Found]]]]:
+    ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """Yield example numbers and hypotheses, batch by batch; so many batches are on their way that no
         thread waits for this one.
         """
@@ -115,9 +107,9 @@ class Ctranslate2Decoder(Decoder):
                 waiting.append((batch, self._begun(sentences, batch, count)))
             most = 2 * self.search.threads if batch is not None else 0
             while len(waiting) > most:
-                found = self._finished(parts, sentences, *waiting.popleft(), task)
+                searched = self._finished(parts, sentences, *waiting.popleft(), task)
                 self.seconds += time.monotonic() - started
-                yield found
+                yield searched
                 started = time.monotonic()
 
     def _begun(self, sentences: MultilingualDataset, batch: list[int], count: int):
@@ -125,8 +117,10 @@ class Ctranslate2Decoder(Decoder):
 
         examples = [sentences[index] for index in batch]
         sources = [
-            Source([int(token) for token in one["source"]], list(one["prefix"]), one["decoder_start"])
-            for one in examples
+            Source(
+                [int(token) for token in example["source"]], list(example["prefix"]), example["decoder_start"]
+            )
+            for example in examples
         ]
         options, longest = self.options, max(len(source.tokens) for source in sources)
         limits = Limits(
@@ -139,8 +133,8 @@ class Ctranslate2Decoder(Decoder):
         return self.search.begin(sources, limits)
 
     def _finished(self, parts, sentences: MultilingualDataset, batch: list[int], pending, task: str):
-        found = self.search.finish(pending)
-        for index, hypotheses in zip(batch, found, strict=True):
+        lists = self.search.finish(pending)
+        for index, hypotheses in zip(batch, lists, strict=True):
             if not hypotheses or not math.isfinite(hypotheses[0][1]):
                 example = sentences[index]
                 direction = format_direction(parts[example["part"]].direction)
@@ -148,4 +142,4 @@ class Ctranslate2Decoder(Decoder):
                     f"{task}: {direction}, sentence {example['line'] + 1}: CTranslate2 finds no score that is"
                     " a number; try another --precision, or --engine pytorch"
                 )
-        return batch, [[(self._strip(tokens), score) for tokens, score in one] for one in found]
+        return batch, [[(self._strip(tokens), score) for tokens, score in hypotheses] for hypotheses in lists]

@@ -15,7 +15,7 @@ from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import file_prefix, load_sentences
 from eval.translation.beam_search import BeamSearch, NoScore
 from eval.translation.contrast import Contrast, ContrastedSentences
-from eval.translation.finished_hypotheses import Found
+from eval.translation.finished_hypotheses import Hypothesis
 from eval.translation.length_search import LengthSearch
 from eval.translation.rescoring import LanguageRescorer
 from eval.translation.search_options import (
@@ -53,16 +53,13 @@ class Decoder:
     """Translates batches.
 
     Args:
-        loaded: a `fairseq_ext.inference.LoadedModel`.
         search: a `BeamSearch` of the model, or a `LengthSearch` around one.
         max_tokens: source tokens of the sentences of a batch, padding included, and as many of each contrast.
             Batches hold sentences of similar length from all directions, so that few steps are spent on
             finished sentences.
-        device: where to translate.
         keep_tags: hypotheses are as found, with language tags that the model produced by itself.
         contrast: what the search is to turn away from, if anything.
         rescorer: orders the hypotheses of every sentence anew, if given.
-
     """
 
     def __init__(
@@ -111,17 +108,19 @@ class Decoder:
         batches = [batch for batch in batches if not done.issuperset(batch)]
         total = sum(map(len, batches))
         shown = progress(batches, total, task, "sentence", size=len)
-        for numbers, found in self._searched(parts, sentences, shown, task, count=1):
-            yield numbers, [best[0][0] for best in found]
+        for numbers, lists in self._searched(parts, sentences, shown, task, count=1):
+            yield numbers, [best[0][0] for best in lists]
 
-    def n_best(self, parts: list[DirectionData], count: int) -> Iterator[tuple[list[int], list[list[Found]]]]:
+    def n_best(
+        self, parts: list[DirectionData], count: int
+    ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """As `translate`, the best `count` hypotheses of every sentence with their scores."""
         sentences, batches = self.batches(parts)
         yield from self._searched(parts, sentences, batches, "translate", count)
 
     def _searched(
         self, parts: list[DirectionData], sentences: ContrastedSentences, batches: Iterable, task: str, count
-    ) -> Iterator[tuple[list[int], list[list[Found]]]]:
+    ) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
         """Yield example numbers and their hypotheses, batch by batch."""
         for batch in batches:
             started = time.monotonic()
@@ -134,7 +133,7 @@ class Decoder:
                 options["contrast"] = sample["contrast"]
             try:
                 with self.task.autocast(sample):
-                    found = self.search.n_best(
+                    lists = self.search.n_best(
                         sample["net_input"]["src_tokens"],
                         sample["net_input"]["src_lengths"],
                         sample["prefix_tokens"],
@@ -147,13 +146,13 @@ class Decoder:
                     f" {sample['lines'][error.row] + 1}: the model's scores are NaN or infinite, so it has no"
                     " translation; expected a checkpoint of a training that converged"
                 ) from None
-            found = [[(self._strip(tokens), score) for tokens, score in each] for each in found]
+            lists = [[(self._strip(tokens), score) for tokens, score in each] for each in lists]
             if self.rescorer:
                 languages = [part.direction[1] for part in of_parts]
-                ranked = map(self.rescorer.ranked, languages, found)
-                found = [each[:count] for each in ranked]
+                ranked = map(self.rescorer.ranked, languages, lists)
+                lists = [each[:count] for each in ranked]
             self.seconds += time.monotonic() - started
-            yield sample["id"].tolist()[: len(batch)], found
+            yield sample["id"].tolist()[: len(batch)], lists
 
     def _strip(self, tokens: list[int]) -> list[int]:
         """Without language tags that the model produced by itself."""
@@ -206,31 +205,26 @@ def _rescorer(task, options: RescoringOptions | None, beam: int) -> LanguageResc
 def search_all(decoder, journal, parts, stage: str) -> list[list[list[int]]]:
     """Hypotheses (token ids) per part and sentence; what the journal has of this stage is not searched
     again.
-
-    Args:
-        decoder: a `Decoder`.
-        journal: an open `Journal`.
-        parts: what to translate, as from `load_sources`.
     """
-    found: dict[int, list[int]] = {}
+    tokens_of: dict[int, list[int]] = {}
     for entry in journal.entries:
         if entry["stage"] == stage:
-            found.update(zip(entry["examples"], entry["tokens"], strict=True))
+            tokens_of.update(zip(entry["examples"], entry["tokens"], strict=True))
     before = decoder.cost
-    for examples, tokens in decoder.translate(parts, done=found, task=stage):
+    for examples, tokens in decoder.translate(parts, done=tokens_of, task=stage):
         cost = {name: value and value - before[name] for name, value in decoder.cost.items()}
         journal.add({"stage": stage, "examples": examples, "tokens": tokens, "cost": cost})
-        found.update(zip(examples, tokens, strict=True))
+        tokens_of.update(zip(examples, tokens, strict=True))
         before = decoder.cost
     total = sum(map(len, parts))
-    missing = [example for example in range(total) if example not in found]
+    missing = [example for example in range(total) if example not in tokens_of]
     if missing:
         raise RuntimeError(
             f"{len(missing)} of {total} sentences have no hypothesis, the first is number {missing[0]}"
         )
     hypotheses, start = [], 0
     for part in parts:
-        hypotheses.append([found[example] for example in range(start, start + len(part))])
+        hypotheses.append([tokens_of[example] for example in range(start, start + len(part))])
         start += len(part)
     return hypotheses
 

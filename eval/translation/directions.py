@@ -1,5 +1,6 @@
 """Which directions of a test set a model is asked to translate."""
 
+from collections.abc import Callable, Iterable
 from itertools import permutations
 from pathlib import Path
 
@@ -14,37 +15,62 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
 
     Args:
         task: knows the languages of the model and which directions it was trained on.
-        data: binarized folder.
         wanted: "all", "supervised", "zero-shot", or a list.
         pivot: with a pivot language, only zero-shot directions are left, and none from or to the pivot.
 
     Raises:
         InputError: an unknown language, a direction without data, one whose data is gone; or none is left.
     """
-    if wanted in SETS:
-        known = permutations(task.tags.languages, 2) if task.tags.exist else task.supervised
-        directions = with_data(data, split, known)
-        if wanted != "all":
-            directions = [
-                pair for pair in directions if (pair in task.supervised) == (wanted == "supervised")
-            ]
-    else:
-        directions = parse_directions(wanted, "--directions")
-        for source, target in directions:
-            task.tags.id_of(source), task.tags.id_of(target)  # raises for a language without a tag
-            file_prefix(data, split, (source, target), source)
+    pairs = permutations(task.tags.languages, 2) if task.tags.exist else task.supervised
+    available = with_data(data, split, pairs) if wanted in SETS else ()
+
+    def check(direction: Direction) -> None:
+        for language in direction:
+            task.tags.id_of(language)  # raises for a language without a tag
+        file_prefix(data, split, direction, direction[0])
+
     if pivot:
         task.tags.id_of(pivot)
-        through = [pair for pair in directions if pair not in task.supervised and pivot not in pair]
-        if wanted not in SETS and not through:
-            raise InputError(
-                f"--pivot {pivot}: {wanted} has no zero-shot direction between other languages, expected some"
-            )
-        directions = through
+    directions = chosen(wanted, available, lambda direction: direction in task.supervised, check, pivot)
+    if not directions and pivot and wanted not in SETS:
+        raise InputError(
+            f"--pivot {pivot}: {wanted} has no zero-shot direction between other languages, expected some"
+        )
     if not directions:
         languages = ", ".join(task.tags.languages)
         raise InputError(
             f"{Path(data)}: no {split} set for {wanted} directions between the languages of the model"
             f" ({languages})"
         )
+    return directions
+
+
+def chosen(
+    wanted: str,
+    available: Iterable[Direction],
+    is_supervised: Callable[[Direction], bool],
+    check: Callable[[Direction], None],
+    pivot: str | None,
+) -> list[Direction]:
+    """The directions that are asked for, in alphabetical order; there may be none.
+
+    Args:
+        wanted: one of SETS, chosen from those available; or a list, whose directions are checked.
+        pivot: with a pivot language, only zero-shot directions between other languages.
+    """
+    if wanted in SETS:
+        wants_supervised = wanted == SETS[1]
+        directions = [
+            direction
+            for direction in available
+            if wanted == SETS[0] or is_supervised(direction) == wants_supervised
+        ]
+    else:
+        directions = parse_directions(wanted, "--directions")
+        for direction in directions:
+            check(direction)
+    if pivot:
+        directions = [
+            direction for direction in directions if not is_supervised(direction) and pivot not in direction
+        ]
     return sorted(directions)

@@ -60,10 +60,10 @@ class EvaluatedModel(NamedModel):
         Raises:
             InputError: as `Package.load`; there is no such file.
         """
-        found = checkpoints_of(self.checkpoint)
-        for path in found:
+        paths = checkpoints_of(self.checkpoint)
+        for path in paths:
             check_file(path, "a fairseq checkpoint, or a folder of `python -m fairseq_ext package`")
-        return found
+        return paths
 
     def load(self, **task_options):
         """The `fairseq_ext.inference.LoadedModel` of one checkpoint; see `load_for_inference`.
@@ -94,11 +94,7 @@ class EvaluatedModel(NamedModel):
         return CheckpointTranslator(self, options)
 
     def provenance(self, loaded) -> dict:
-        """What a result says of its model, and of how it was made.
-
-        Args:
-            loaded: from `load`.
-        """
+        """What a result says of its model, and of how it was made."""
         from fairseq_ext.provenance import describe_origin
 
         first, *others = self.checkpoints
@@ -127,11 +123,7 @@ class EvaluatedModel(NamedModel):
 
 
 def settings_of(job) -> dict:
-    """What decides whether a job is done already: its options, and which checkpoint its `model` is.
-
-    Args:
-        job: a dataclass with an `EvaluatedModel` as field `model`.
-    """
+    """What decides whether a job is done already: its options, and which checkpoint its `model` is."""
     sums = [checksum(path) for path in job.model.checkpoints]
     return by_name(job) | {"checkpoint_sha256": sums[0] if len(sums) == 1 else sums}
 

@@ -3,7 +3,7 @@
 import bisect
 import math
 
-Found = tuple[list[int], float]  # token ids and score
+Hypothesis = tuple[list[int], float]  # token ids and score
 
 
 class FinishedHypotheses:
@@ -15,14 +15,14 @@ class FinishedHypotheses:
 
     def __init__(self, count: int):
         self.count = count
-        self.found: list[Found] = []
+        self.best: list[Hypothesis] = []
 
     @property
     def last(self) -> float:
         """The score that another one must exceed."""
-        return self.found[-1][1] if len(self.found) == self.count else -math.inf
+        return self.best[-1][1] if len(self.best) == self.count else -math.inf
 
     def add(self, tokens: list[int], score: float) -> None:
-        place = bisect.bisect_right(self.found, -score, key=lambda one: -one[1])
-        self.found.insert(place, (tokens, score))
-        del self.found[self.count :]
+        place = bisect.bisect_right(self.best, -score, key=lambda hypothesis: -hypothesis[1])
+        self.best.insert(place, (tokens, score))
+        del self.best[self.count :]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from command_line.errors import InputError
 from eval.translation.beam_search import BeamSearch, NoScore
-from eval.translation.finished_hypotheses import Found
+from eval.translation.finished_hypotheses import Hypothesis
 
 
 class LengthSearch:
@@ -47,26 +47,22 @@ class LengthSearch:
 
     def n_best(
         self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor, count: int
-    ) -> list[list[Found]]:
-        """As `BeamSearch`, of one hypothesis.
-
-        Args:
-            count: 1.
-        """
+    ) -> list[list[Hypothesis]]:
+        """As `BeamSearch`, of one hypothesis."""
         return [[best] for best in self.scored(src_tokens, src_lengths, prefix)]
 
     @torch.no_grad()
-    def scored(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[Found]:
+    def scored(self, src_tokens: Tensor, src_lengths: Tensor, prefix: Tensor) -> list[Hypothesis]:
         """As `BeamSearch`, with the score above."""
         rows, lengths, log_p = self.search.model.encoder.length_candidates(src_tokens, self.count)
         try:
-            found = self.search.scored(
+            scored = self.search.scored(
                 src_tokens[rows], src_lengths[rows], prefix[rows], interlingua_lengths=lengths
             )
         except NoScore as error:
             raise NoScore(int(rows[error.row])) from None
-        best: dict[int, Found] = {}
-        for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), found, strict=True):
+        best: dict[int, Hypothesis] = {}
+        for row, of_length, (tokens, score) in zip(rows.tolist(), log_p.tolist(), scored, strict=True):
             size = len(tokens) + prefix.size(1) + 1  # with `</s>`
             total = score + self.weight * of_length / self.search.options.normalizer(prefix.size(1), size)
             if row not in best or total > best[row][1]:

@@ -17,11 +17,11 @@ _END = re.compile(rf"(?:(?<=[.!?…।॥؟۔።])[{_CLOSING}]*\s+|(?<=[。！�
 
 def sentences(line: str) -> list[str]:
     """The sentences of a line; together, with single spaces or none between them, they are the line."""
-    found, start = [], 0
+    parts, start = [], 0
     for end in _END.finditer(line):
-        found.append(line[start : end.end()].strip())
+        parts.append(line[start : end.end()].strip())
         start = end.end()
-    return [sentence for sentence in (*found, line[start:].strip()) if sentence]
+    return [sentence for sentence in (*parts, line[start:].strip()) if sentence]
 
 
 def split_to_fit(line: str, tokens: Callable[[str], list[int]], room: int) -> Iterator[list[int]]:

@@ -10,9 +10,10 @@ from eval.translation.evaluated_model import EvaluatedModel, NamedModel
 from eval.translation.fairseq_model import AFTER_BYTE_PAIRS, OTHERWISE, FairseqModel
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.transformers_model import TransformersModel, is_model_folder
+from eval.translation.translator import Translator, TranslatorOptions
 
-OF_FAIRSEQ = "DATA is of fairseq-preprocess"
-OF_TRANSFORMERS = "of a folder of transformers"
+OF_FAIRSEQ = "DATA of fairseq-preprocess"
+OF_TRANSFORMERS = "folder of transformers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,25 +21,23 @@ class ReadingOptions:
     """How `TransformersModel` and `FairseqModel` read the raw text of DATA/text."""
 
     language_codes: Path | None = option(
-        f"{OF_TRANSFORMERS}: lines with a language of the data and the model's code of it, such as"
-        " 'de deu_Latn' (default: by what codes mean)",
+        f"{OF_TRANSFORMERS}: file with a line per language, its codes in the data and in the model, such as"
+        " 'de deu_Latn' (default: codes are matched by meaning)",
         metavar="FILE",
     )
     source_prefix: str | None = option(
-        "of a T5 without language tags: in front of every source, such as 'translate {source} to"
-        " {target}: ' (default: as its configuration says)",
+        "T5 without language tags: text in front of every source, such as 'translate {source} to"
+        " {target}: ' (default: that of its configuration)",
         metavar="TEXT",
     )
     tokenizer: list[str] | None = option(
-        f"{OF_FAIRSEQ}: how raw text is tokenized, by a name of data_prep tokenize (default:"
+        f"{OF_FAIRSEQ}: tokenizer of raw text, as in data_prep tokenize (default:"
         f" {AFTER_BYTE_PAIRS} with --bpe-codes, else {OTHERWISE})",
         metavar="[LANG=]NAME",
     )
-    lowercase: bool = switch(f"{OF_FAIRSEQ}: words are in lower case")
-    bpe_codes: Path | None = option(
-        f"{OF_FAIRSEQ}: words are split by these codes of subword-nmt", metavar="FILE"
-    )
-    sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: text is split by this model", metavar="FILE")
+    lowercase: bool = switch(f"{OF_FAIRSEQ}: write words in lower case")
+    bpe_codes: Path | None = option(f"{OF_FAIRSEQ}: codes of subword-nmt that split words", metavar="FILE")
+    sentencepiece_model: Path | None = option(f"{OF_FAIRSEQ}: model that splits text", metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +45,8 @@ class RawTextOptions(ReadingOptions):
     """The options of these models."""
 
     supervised: list[str] | None = option(
-        "of models that read raw text: directions that are called supervised, all others zero-shot (default:"
-        " those of the checkpoint; of a folder of transformers, all)",
+        "models that read raw text: supervised directions; all others are zero-shot (default: those of the"
+        " checkpoint; for a folder of transformers, all)",
         type=DIRECTIONS,
         metavar="A-B,…",
     )
@@ -76,3 +75,40 @@ def model_of(named: NamedModel, raw_text: RawTextOptions) -> EvaluatedModel | Ra
             )
     values = vars(named) | vars(raw_text)
     return kind(**{name: values[name] for name in options_of_kind})
+
+
+def model_in(
+    path: str | Path | FairseqModel, data: str | Path | None = None
+) -> EvaluatedModel | FairseqModel | TransformersModel:
+    """The model of a folder or checkpoint, not loaded yet; a `FairseqModel` names its files itself.
+
+    Args:
+        data: the binarized folder of a checkpoint.
+
+    Raises:
+        InputError: data that is not read; without data, a folder that is neither of `transformers` nor of
+            `fairseq_ext package`.
+    """
+    if not isinstance(path, FairseqModel):
+        path = Path(path)
+        if not is_model_folder(path):
+            return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
+    if data:
+        raise InputError(
+            f"data={str(data)!r}: only a checkpoint is read with a binarized folder; leave it out"
+        )
+    return path if isinstance(path, FairseqModel) else TransformersModel(path)
+
+
+def load_translator(
+    folder: str | Path | FairseqModel, options: TranslatorOptions | None = None
+) -> Translator:
+    """The translator of a folder, whatever model is in it.
+
+    Args:
+        folder: of `fairseq_ext package`, or of an encoder-decoder of `transformers`; or a `FairseqModel`.
+
+    Raises:
+        InputError: it is none of them, or the model cannot be loaded.
+    """
+    return model_in(folder).translator(options or TranslatorOptions())

@@ -20,9 +20,9 @@ def through_pivot(
     parts = [load_sources(task, data, split, direction) for direction in directions]
     unique: dict[str, dict[tuple, int]] = {}  # language -> sentence -> its number
     for (source, _), part in zip(directions, parts, strict=True):
-        known = unique.setdefault(source, {})
+        number_of = unique.setdefault(source, {})
         for index in range(len(part)):
-            known.setdefault(tuple(part.sources[index].tolist()), len(known))
+            number_of.setdefault(tuple(part.sources[index].tolist()), len(number_of))
     first = [_sources(task, (source, pivot), sentences) for source, sentences in unique.items()]
     pivots = dict(zip(unique, search_all(decoder, journal, first, f"to {pivot}"), strict=True))
     second = []

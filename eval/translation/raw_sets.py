@@ -6,7 +6,7 @@ run continues where it was.
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
@@ -17,9 +17,11 @@ from command_line.lines import read_lines
 from command_line.option_classes import by_name, option
 from command_line.progress import progress
 from command_line.provenance import command_typed, path_in_record
-from data_prep.formats.directions import Direction, format_direction, parse_directions
+from data_prep.formats.directions import Direction, format_direction
+from data_prep.formats.package import dataset_of
 from data_prep.formats.parallel_sets import source_files
-from eval.translation.evaluated_model import SETS, Directions
+from eval.translation.directions import chosen
+from eval.translation.evaluated_model import Directions
 from eval.translation.raw_text_model import RawTextModel
 from eval.translation.translated_folder import decoding_cost, write_translations
 from eval.translation.translation_options import TranslationOptions
@@ -44,7 +46,7 @@ def translate_raw_sets(
     Raises:
         InputError: no such sets, no such model; a direction that it does not translate.
     """
-    options = TranslatorOptions(**{field.name: getattr(how, field.name) for field in fields(how)})
+    options = TranslatorOptions(**vars(how))
     sources = source_files(model.text, sets.split)
     settings = by_name(sets) | by_name(how) | by_name(model)
     inputs = [*set(sources.values()), *model.files()]
@@ -71,7 +73,7 @@ def translate_raw_sets(
     origin = {
         **model.provenance(translator),
         "data": {"path": path_in_record(model.data, output), "dictionary_sha256": None},
-        "dataset": model.dataset or model.data.resolve().name,
+        "dataset": model.dataset or dataset_of(model.data),
         "command": command_typed("eval"),
     }
     described = origin | {"split": sets.split, **how.record(), "pivot": sets.pivot}
@@ -100,28 +102,18 @@ def choose_sets(
     Raises:
         InputError: a direction without lines, or one that the model does not translate; or none is left.
     """
-    if wanted in SETS:
-        directions = [direction for direction in sets if _is_known(translator, direction)]
-        if wanted != SETS[0]:
-            is_supervised = wanted == SETS[1]
-            directions = [
-                direction
-                for direction in directions
-                if model.is_supervised(direction, translator) == is_supervised
-            ]
-    else:
-        directions = parse_directions(wanted, "--directions")
-        for direction in directions:
-            if direction not in sets:
-                raise InputError(f"{where}: no {split} set of {format_direction(direction)}")
-            if translator:
-                translator.check(*direction)
+
+    def check(direction: Direction) -> None:
+        if direction not in sets:
+            raise InputError(f"{where}: no {split} set of {format_direction(direction)}")
+        if translator:
+            translator.check(*direction)
+
+    available = [direction for direction in sets if _is_known(translator, direction)]
+    directions = chosen(
+        wanted, available, lambda direction: model.is_supervised(direction, translator), check, pivot
+    )
     if pivot:
-        directions = [
-            direction
-            for direction in directions
-            if not model.is_supervised(direction, translator) and pivot not in direction
-        ]
         for source, target in directions:
             translator.check(source, pivot), translator.check(pivot, target)
     if not directions:
@@ -131,7 +123,7 @@ def choose_sets(
             f" {', '.join(sorted(map(format_direction, sets))) or 'none'} (--supervised says which directions"
             " are not zero-shot)"
         )
-    return sorted(directions)
+    return directions
 
 
 def _is_known(translator: Translator | None, direction: Direction) -> bool:

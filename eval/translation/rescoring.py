@@ -16,7 +16,7 @@ import numpy as np
 
 from command_line.errors import InputError
 from data_prep.language_identification import LanguageIdentifier, default_identifier, label_in
-from eval.translation.finished_hypotheses import Found
+from eval.translation.finished_hypotheses import Hypothesis
 from eval.translation.search_options import PY3LANGID, RescoringOptions
 
 SMALLEST = 1e-12  # probability that a language has at least: a fastText model gives many 0
@@ -109,14 +109,14 @@ class LanguageRescorer:
             return 0.0
         if not any(map(str.isalpha, text)):
             return -math.log(len(self._known))
-        found = self._identifier.log_likelihoods(text)
-        values = np.array([found[one] for one in self._known])
-        return float(found[label] - values.max() - np.log(np.exp(values - values.max()).sum()))
+        likelihoods = self._identifier.log_likelihoods(text)
+        values = np.array([likelihoods[known_label] for known_label in self._known])
+        return float(likelihoods[label] - values.max() - np.log(np.exp(values - values.max()).sum()))
 
-    def ranked(self, language: str, found: Sequence[Found]) -> list[Found]:
+    def ranked(self, language: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses of a sentence with their new scores, best first; equal ones in their order."""
         rescored = [
             (tokens, score + self.weight * self.log_probability(language, self._text_of(language, tokens)))
-            for tokens, score in found
+            for tokens, score in hypotheses
         ]
-        return sorted(rescored, key=lambda one: -one[1])
+        return sorted(rescored, key=lambda hypothesis: -hypothesis[1])

@@ -25,17 +25,17 @@ class SearchOptions:
     lenpen: float = option("length penalty: > 1 favours longer output", 1.0, type=options.number(-10, 10))
     max_len_a: float = option(
         "output has at most a * source + b tokens, where the source is the longest of the batch, as in"
-        " fairseq: with a above 0, what runs on may end elsewhere in another batch",
+        " fairseq; with a above 0, runaway outputs are cut at another length in another batch",
         0.0,
         type=options.number(0, 100),
     )
     max_len_b: int = option("see --max-len-a", 200)
     score_without_tag: bool = switch(
-        "the forced language tag does not count in the score that chooses a hypothesis, neither its"
-        " log-probability nor its length (default: it does, as in fairseq)"
+        "leave log-probability and length of the forced language tag out of the score of a hypothesis"
+        " (default: they count, as in fairseq)"
     )
     no_repeat_ngram: int | None = option(
-        "no N tokens in a row occur twice in a hypothesis (default: they may)",
+        "forbid that N tokens in a row occur twice in a hypothesis (default: allowed)",
         type=options.whole_number(2, LARGEST_BEAM),
         metavar="N",
     )
@@ -139,5 +139,5 @@ class RescoringOptions:
 def _together(options, first: str, *others: str) -> None:
     for name in others:
         if getattr(options, name) is not None and getattr(options, first) is None:
-            name, first = (f"--{one.replace('_', '-')}" for one in (name, first))
+            name, first = (f"--{option_name.replace('_', '-')}" for option_name in (name, first))
             raise InputError(f"{name}: only with {first}")

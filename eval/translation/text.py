@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import options as types
@@ -74,9 +74,8 @@ def translate_text(
     parsed = _parsed(directions)
     if len(parsed) > 1 and output is None and not is_prompt:
         raise InputError("--output: is missing; several directions are written to a folder, SRC-TGT.txt each")
-    search = {field.name: getattr(how, field.name) for field in fields(how)}
     translator = model.translator(
-        TranslatorOptions(**search, n_best=text.n_best or 1, long_lines=text.long_lines or CUT)
+        TranslatorOptions(**vars(how), n_best=text.n_best or 1, long_lines=text.long_lines or CUT)
     )
     for direction in parsed:
         translator.check(*direction)

@@ -30,9 +30,6 @@ WRITTEN = (
 class Ctranslate2Search:
     """A converted folder, ready to search.
 
-    Args:
-        model: a `TransformersModel`.
-
     Raises:
         InputError: the converter does not know the model; the machine lacks the precision; the folder is of
             another model.
@@ -91,11 +88,11 @@ def converted(checkpoint: Path, given: Path | None) -> Path:
     files = {path.name: file_identity(path) for path in check_model(checkpoint, OPTION).paths()}
     settings = {"to": CTRANSLATE2, "files": files}
     stamp = Stamp(folder / f"{NAME}.json", NAME, settings)
-    known = {} if stamp.was_interrupted() else read_settings(folder, NAME)
-    if known == stamp.settings:
+    recorded = {} if stamp.was_interrupted() else read_settings(folder, NAME)
+    if recorded == stamp.settings:
         check_unchanged(folder, NAME)
         return folder
-    if (known and given) or (not known and not stamp.was_begun() and any(folder.glob("[!.]*"))):
+    if (recorded and given) or (not recorded and not stamp.was_begun() and any(folder.glob("[!.]*"))):
         raise InputError(
             f"--engine-folder {folder}: not converted from {checkpoint}; expected an empty folder, or one"
             " that this command wrote for it"

@@ -42,18 +42,24 @@ class GenerateSearch:
     def n_best(
         self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool
     ) -> list[list[tuple[list[int], float]]]:
+        """The best hypotheses of every row, as token ids and scores.
+
+        Args:
+            rows: token ids of the encoder, everything included.
+            forced: the first token of the hypotheses.
+        """
         tensors = [torch.tensor(row) for row in rows]
         ids = pad_sequence(tensors, batch_first=True, padding_value=self.tokens["pad_token_id"])
         mask = pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
-            found = self.model.generate(
+            generated = self.model.generate(
                 input_ids=ids.to(self.device),
                 attention_mask=mask.to(self.device),
                 generation_config=self._configuration(forced, count, ids.shape[1], with_scores),
                 use_model_defaults=False,
             )
-        scores = self._scores(found) if with_scores else [math.nan] * len(found.sequences)
-        pairs = list(zip(found.sequences.tolist(), scores, strict=True))
+        scores = self._scores(generated) if with_scores else [math.nan] * len(generated.sequences)
+        pairs = list(zip(generated.sequences.tolist(), scores, strict=True))
         return [pairs[start : start + count] for start in range(0, len(pairs), count)]
 
     def _configuration(self, forced: int | None, count: int, width: int, with_scores: bool):
@@ -75,12 +81,14 @@ class GenerateSearch:
             output_scores=with_scores,
         )
 
-    def _scores(self, found) -> list[float]:
+    def _scores(self, generated) -> list[float]:
         """Log-probability / length^lenpen; that of a forced token is 0."""
         if self.options.beam > 1:
-            return found.sequences_scores.tolist()
-        steps = self.model.compute_transition_scores(found.sequences, found.scores, normalize_logits=True)
-        is_token = found.sequences[:, 1:] != self.tokens["pad_token_id"]
+            return generated.sequences_scores.tolist()
+        steps = self.model.compute_transition_scores(
+            generated.sequences, generated.scores, normalize_logits=True
+        )
+        is_token = generated.sequences[:, 1:] != self.tokens["pad_token_id"]
         lengths = is_token.sum(dim=1).clamp(min=1)
         return ((steps * is_token).sum(dim=1) / lengths**self.options.lenpen).tolist()
 

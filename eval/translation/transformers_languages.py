@@ -171,10 +171,6 @@ class T5Prefix(Prefixed):
 def languages_of(tokenizer, config, path, source_prefix: str | None) -> Languages:
     """How a model is told languages.
 
-    Args:
-        config: of the model.
-        path: its folder, for errors.
-
     Raises:
         InputError: it is none of the models above, or a T5 of which nobody says how.
     """
@@ -215,21 +211,21 @@ def _of_t5(tokenizer, config, path, source_prefix: str | None) -> Languages:
     return T5Prefix(tokenizer, None, tasks)
 
 
-def model_code(code: str, known: Iterable[str] | None, given: Mapping[str, str], path) -> str:
+def model_code(code: str, own_codes: Iterable[str] | None, given: Mapping[str, str], path) -> str:
     """What a model calls a language.
 
     Args:
         code: the user's.
-        known: the model's codes; None: it takes any.
+        own_codes: the model's codes; None: it takes any.
         given: the user's code -> the model's, where the user says it.
 
     Raises:
         InputError: it does not know the language, or has several of the meaning.
     """
     wanted = given.get(code, code)
-    if known is None or wanted in known:
+    if own_codes is None or wanted in own_codes:
         return wanted
-    names = usual_names(wanted, known) if code not in given else set()
+    names = usual_names(wanted, own_codes) if code not in given else set()
     if len(names) == 1:
         return names.pop()
     if names:
@@ -237,7 +233,7 @@ def model_code(code: str, known: Iterable[str] | None, given: Mapping[str, str],
             f"language {code!r}: may be {', '.join(sorted(names))} of {path}; say which one with"
             " --language-codes"
         )
-    codes = sorted(known)
+    codes = sorted(own_codes)
     more = f" and {len(codes) - LISTED} more" if len(codes) > LISTED else ""
     raise InputError(
         f"language {wanted!r}: not known to {path}, which has {', '.join(codes[:LISTED])}{more};"

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from command_line.errors import InputError
 from data_prep.formats.directions import Direction
@@ -13,25 +12,8 @@ from eval.translation.translator import Candidate, Sentence, Translator, Transla
 UNLIMITED = 1_000_000  # of a tokenizer without a limit, which says 1e30
 
 
-class TransformersSearch(Protocol):
-    """What computes the search."""
-
-    def n_best(
-        self, rows: Sequence[list[int]], forced: int | None, count: int, with_scores: bool
-    ) -> list[list[tuple[list[int], float]]]:
-        """The best hypotheses of every row, as token ids and scores.
-
-        Args:
-            rows: token ids of the encoder, everything included.
-            forced: the first token of the hypotheses.
-        """
-
-
 class TransformersTranslator(Translator):
     """A model that is loaded.
-
-    Args:
-        model: a `TransformersModel`.
 
     Raises:
         InputError: options that its search does not have; a folder that does not pass the gate, of another
@@ -76,8 +58,8 @@ class TransformersTranslator(Translator):
     def search(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
     ) -> Iterator[tuple[list[int], list[list[Candidate]]]]:
-        for numbers, found in self._searched(sentences, count, with_scores):
-            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in found]
+        for numbers, lists in self._searched(sentences, count, with_scores):
+            yield numbers, [[Candidate(self._text(ids), score) for ids, score in each] for each in lists]
 
     def _searched(
         self, sentences: Sequence[Sentence], count: int, with_scores: bool
@@ -112,9 +94,9 @@ class TransformersTranslator(Translator):
     def outputs(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         """Token ids of the best translation of every sentence, without tag and `</s>`."""
         outputs: dict[int, list[int]] = {}
-        for numbers, found in self._searched(sentences, 1, with_scores=False):
+        for numbers, lists in self._searched(sentences, 1, with_scores=False):
             forced = self.marks(sentences[numbers[0]].direction).forced
-            for number, ((ids, _),) in zip(numbers, found, strict=True):
+            for number, ((ids, _),) in zip(numbers, lists, strict=True):
                 outputs[number] = self._words(ids, forced)
         return [outputs[number] for number in range(len(sentences))]
 
@@ -134,8 +116,8 @@ class TransformersTranslator(Translator):
     def _own_codes(self, direction: Direction) -> Direction:
         sides = (self.languages.sources, self.languages.targets)
         source, target = (
-            model_code(code, known, self.codes, self.folder)
-            for code, known in zip(direction, sides, strict=True)
+            model_code(code, side, self.codes, self.folder)
+            for code, side in zip(direction, sides, strict=True)
         )
         return source, target
 
@@ -159,7 +141,8 @@ class TransformersTranslator(Translator):
         return " ".join(self.tokenizer.decode(ids, skip_special_tokens=True).split())
 
 
-def _search(model, tokenizer, options: TranslatorOptions) -> TransformersSearch:
+def _search(model, tokenizer, options: TranslatorOptions):
+    """What computes the search: a `GenerateSearch`, or what has the same `n_best`."""
     if options.engine.is_ctranslate2:
         from eval.translation.transformers_ctranslate2 import Ctranslate2Search
 

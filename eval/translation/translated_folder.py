@@ -23,7 +23,6 @@ def write_translations(
 
     Args:
         described: what translate.json says of model, data and search.
-        hypotheses: lines per direction.
         supervised: directions; all others are zero-shot.
         started: when this run began, by `time.monotonic`.
         cost: from `decoding_cost`, where it is counted.

@@ -73,9 +73,6 @@ class TranslatorOptions(TranslationOptions):
 class Translator(ABC):
     """A model, ready to translate.
 
-    Args:
-        options: of the search.
-
     Attributes:
         supervised: the directions that it was trained on; None: nobody knows.
     """
@@ -122,13 +119,12 @@ class Translator(ABC):
 
         Args:
             lines: any number of texts; one text alone is refused, as its characters would be the lines.
-            first_line: its number, for warnings.
 
         Raises:
             InputError: as `check`; lines that are no texts; the model's scores are no numbers.
         """
-        found = self.candidates(lines, source, target, first_line, with_scores=False)
-        return [candidates[0].text if candidates else "" for candidates in found]
+        by_line = self.candidates(lines, source, target, first_line, with_scores=False)
+        return [candidates[0].text if candidates else "" for candidates in by_line]
 
     def candidates(
         self, lines: Iterable[str], source: str, target: str, first_line: int = 1, with_scores: bool = True

@@ -15,7 +15,7 @@ from command_line.errors import InputError, check_file
 from command_line.option_classes import force_switch, option, output_folder
 from command_line.outputs import atomic_path, checksum, copy_file
 from data_prep.formats.dictionary import dictionary_path, languages_with_dictionary
-from data_prep.formats.package import NAME
+from data_prep.formats.package import NAME, dataset_of
 from data_prep.formats.preparation import FILE_NAME, Preparation
 from data_prep.formats.sentences import is_sentence_file
 from data_prep.step_folder import StepFolder
@@ -60,7 +60,7 @@ def main(job: PackageJob) -> None:
         "combine": job.combine,
         "sources": [{"file": path.name, "sha256": checksum_of(path)} for path in checkpoints],
         "sets": job.sets,
-        "dataset": job.data.resolve().name,
+        "dataset": dataset_of(job.data),
     }
     reads = [*checkpoints, job.data / FILE_NAME, *(job.data / name for name in copied)]
     step = StepFolder(job.output, NAME, settings, reads=reads, inputs=(job.data,))

@@ -106,8 +106,8 @@ class SentenceEncoderModel(MnmtTransformerModel):
         )
 
     def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
-        """Also takes a translation model's checkpoint, if there is no decoder here: its encoder is where the
-        training starts; and that of a sentence encoder without the linear map that is added here (3.2.2).
+        """Without a decoder, also takes a translation model's checkpoint: training starts from its encoder.
+        Also takes that of a sentence encoder without the linear map that this one has (thesis 3.2.2).
         """
         decoder = [name for name in state_dict if name.startswith("decoder.")] if self.decoder is None else []
         own = {f"encoder.{name}": value for name, value in self.encoder.pooling_state().items()}

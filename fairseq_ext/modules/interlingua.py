@@ -104,7 +104,7 @@ class LengthPredictor(nn.Module):
         width: C.
         length: K.
         with_source_length: an embedding of the sentence's own length is added to the mean (not in the paper).
-        regression: one number x is predicted (7.2.1, footnote 3). Length i has the logit -(i - x)² / 2,
+        regression: predicts one number x (thesis 7.2.1, footnote 3). Length i has the logit -(i - x)² / 2,
             so that -log p of the right length is half the squared error but for a constant.
     """
 

@@ -29,7 +29,7 @@ class Lengths:
 
 
 class FixedLength(nn.Module):
-    """The same length for all sentences (7.3.3: 17 for OPUS, 21 for IWSLT, 30 for Europarl)."""
+    """The same length for all sentences (thesis 7.3.3: 17 for OPUS, 21 for IWSLT, 30 for Europarl)."""
 
     def __init__(self, length: int):
         super().__init__()

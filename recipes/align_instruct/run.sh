@@ -39,8 +39,8 @@ Makes instructions of bitext and its word alignments, tunes a language model on 
 the test sets by a prompt, scores, compares, reports. What is complete is skipped, what was killed continues. README.md beside
 this file has the paper's numbers.
 
-  --config NAME       bloomz24, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that makes its own small
-                      model), or a file like those in configs/
+  --config NAME       bloomz24, bloomz24_1b1, bloomz24_7b1, bloomz3, bloomz6 (the paper's), phrasebook (a toy setting that
+                      makes its own small model), or a file like those in configs/
   --model FOLDER      the language model, a folder of transformers: BLOOMZ-7b1, 3b or 1b1
   --flores FOLDER     flores200_dataset: its devtest is translated, too
   --systems LIST      rows of Tables 6.2 to 6.5, D.3 and D.4, see README.md (default: $(list_systems))

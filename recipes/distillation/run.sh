@@ -265,7 +265,7 @@ add_encoder() { ENCODERS+=("$(model_name "$@")=$(checkpoint_of "$@")"); } # SYST
 stage_report() {
   RESULTS=() RETRIEVAL=()
   add_results evaluate retrieve_everywhere "$OUTPUT/retrieval/teacher"
-  add_compared
+  add_compared evaluate
   for_each_model add_evaluated
   RESULTS+=("$OUTPUT/speed/encoding-speed.json")
   write_report

@@ -67,7 +67,10 @@ stage_prepare() {
   run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
-stage_untrained() { for_each_layer untrained; }
+stage_untrained() {
+  for_each_layer untrained
+  evaluate_compared
+}
 
 # If LAYER_SUMS says so, the frozen encoder reads every sentence once, for all systems that are trained on its pair.
 stage_train() {
@@ -97,6 +100,7 @@ stage_report() {
   RESULTS=() RETRIEVAL=()
   compare_trained
   for_each_layer add_untrained
+  add_compared untrained
   write_report --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
 }
 

@@ -112,7 +112,10 @@ stage_prepare() {
   run python -m data_prep binarize --input "$OUTPUT/subword" --text "$OUTPUT/text" --output "$DATA"
 }
 
-stage_untrained() { for_each_layer untrained; }
+stage_untrained() {
+  for_each_layer untrained
+  evaluate_compared
+}
 
 stage_train() { train_systems train_system; }
 
@@ -137,6 +140,7 @@ stage_report() {
     compare_retrieval comparison-of-measures --measures "${COMPARED_MEASURES[@]}"
   compare_sizes_of_bitext
   compare_sizes_of_languages
+  add_compared untrained
   write_report --similarity "$SHOWN_SIMILARITY" --direction "$DIRECTION"
 }
 

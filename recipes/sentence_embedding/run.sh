@@ -112,7 +112,7 @@ stage_report() {
   for_each_model add_log
   run python -m eval probe training-speed "${LOGS[@]}" --dataset "$NAME" --output "$OUTPUT/speed"
   RESULTS+=("$OUTPUT/speed/training-speed.json")
-  add_compared
+  add_compared evaluate
   [[ ${#SYSTEM_IDS[@]} == 1 ]] || compare_retrieval comparison --against-first --metric "$SHOWN_SIMILARITY"
   write_report
 }

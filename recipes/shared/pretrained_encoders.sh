@@ -2,7 +2,7 @@
 # What recipes share that train a pre-trained encoder on one pair of languages, or a few: the encoder as it is, layer by layer, and
 # its comparison with the trained ones. Sourced after sentence_encoders.sh.
 
-ENCODER='' COMPARED='' COMPARED_FOLDERS=()
+ENCODER='' COMPARED_FOLDERS=()
 PRETRAINED=''        # the folder with encoders that the recipe makes, if it makes them
 LAYERS=()            # that are measured without training; DEPTH:LAYER, of encoders of so many layers
 START_LAYER=last     # of the encoder that is trained: what the systems are compared with, measured beside LAYERS
@@ -17,9 +17,14 @@ several() { # NAME PAIR...
 }
 
 check_encoders() {
-  local folder twice
+  local folder twice place named=()
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
   [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
+  for place in "${!COMPARED_FOLDERS[@]}"; do # NAME=FOLDER is measured as it is, not by layers
+    [[ ${COMPARED_FOLDERS[place]} != *=* ]] || { named+=("${COMPARED_FOLDERS[place]}") && unset "COMPARED_FOLDERS[place]"; }
+  done
+  COMPARED=$(joined "${named[@]}")
+  check_compared
   if [[ -z $PRETRAINED ]]; then
     check_folders ENCODER
     for folder in "${COMPARED_FOLDERS[@]}"; do [[ $DRY_RUN == yes || -d $folder ]] || die "--compared: $folder: no such folder"; done

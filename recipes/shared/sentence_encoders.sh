@@ -138,9 +138,9 @@ evaluate_compared() {
   done
 }
 
-add_compared() {
+add_compared() { # STAGE_THAT_MEASURES
   local given
-  for given in "${COMPARED_ENCODERS[@]}"; do add_results evaluate retrieve_everywhere "$OUTPUT/compared/${given%%=*}"; done
+  for given in "${COMPARED_ENCODERS[@]}"; do add_results "$1" retrieve_everywhere "$OUTPUT/compared/${given%%=*}"; done
 }
 
 check_compared() {

@@ -16,8 +16,10 @@ import pytest
 from command_line.errors import InputError
 from command_line.outputs import checksum
 from command_line.workers import Workers
+from data_prep.formats.package import dataset_of
 from data_prep.formats.preparation import Preparation
 from data_prep.formats.sentences import addresses
+from data_prep.step_folder import corpus_of
 
 ROOT = Path(__file__).parents[2]
 RAW_FILES = [f"{split}.de-en.{language}" for split in ("train", "valid", "test") for language in ("de", "en")]
@@ -88,6 +90,14 @@ def test_record_and_text(prepared):
         assert (prepared / "data/text" / name).read_bytes() == (prepared / "raw" / name).read_bytes()
         assert checksum(prepared / "data/text" / name) == digest
     assert not list((prepared / "data").rglob(".*"))
+
+
+def test_a_folder_called_data_is_known_by_its_corpus(prepared, tmp_path):
+    """ "BLEU (data)" would say nothing; a folder with a name of its own keeps that."""
+    assert dataset_of(prepared / "data") == corpus_of(prepared / "tok") == "phrasebook"
+    for source, target, expected in (("data", "german", "german"), ("raw", "data", "data")):
+        shutil.copytree(prepared / source, tmp_path / target)
+        assert dataset_of(tmp_path / target) == expected
 
 
 def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):

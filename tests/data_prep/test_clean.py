@@ -25,7 +25,20 @@ def pairs(read, folder, split="train"):
     return list(zip(read(folder / f"{split}.de-en.de"), read(folder / f"{split}.de-en.en"), strict=True))
 
 
-def test_every_reason_is_counted_once_and_pairs_stay_aligned(step, tmp_path, write_corpus, read):
+@pytest.fixture
+def clean(step, tmp_path):
+    """Clean a folder into `out`; returns what the step says."""
+
+    def run(folder, *words, workers: int = 1, status: int = 0) -> str:
+        output = ("--output", tmp_path / "out", "--workers", workers)
+        found, said = step("clean", "--input", folder, *output, *words)
+        assert found == status, said
+        return said
+
+    return run
+
+
+def test_every_reason_is_counted_once_and_pairs_stay_aligned(clean, tmp_path, write_corpus, read):
     train = [
         ("Guten Tag", "Good day"),
         ("", "no source"),
@@ -42,8 +55,7 @@ def test_every_reason_is_counted_once_and_pairs_stay_aligned(step, tmp_path, wri
         ("Ma\u0308rz\x07", "March\ufeff"),
     ]
     folder = corpus(write_corpus, tmp_path / "in", train)
-    status, _ = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)
-    assert status == 0
+    clean(folder)
     assert pairs(read, tmp_path / "out") == [
         ("Guten Tag", "Good day"),
         ("test it", "prüfen"),
@@ -86,28 +98,12 @@ def naive_clean(train, evaluation):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_equals_a_plain_implementation_on_dirty_text(
-    step, tmp_path, write_corpus, read, monkeypatch, workers
+    clean, tmp_path, write_corpus, read, monkeypatch, workers
 ):
     monkeypatch.setattr(duplicates, "KEYS_PER_SORT", 700)  # several partitions
     monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 300)
     draws = random.Random(9)
-    pieces = [
-        "a",
-        "b",
-        "é",
-        "e\u0301",
-        " ",
-        "  ",
-        "\u00a0",
-        "\x07",
-        "\ufeff",
-        "\u2028",
-        "\x85",
-        "ß",
-        "字",
-        "",
-        "",
-    ]
+    pieces = [*"ab ßé字", "e\u0301", "  ", *"\u00a0\x07\ufeff\u2028\x85", "", ""]
 
     def line():
         return "".join(draws.choice(pieces) for _ in range(draws.randint(0, 7)))
@@ -115,16 +111,15 @@ def test_equals_a_plain_implementation_on_dirty_text(
     train = [(line(), line()) for _ in range(4000)]
     evaluation = [(line() or "a", line() or "b") for _ in range(60)]
     folder = corpus(write_corpus, tmp_path / "in", train, valid=evaluation[:30], test=evaluation[30:])
-    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", workers)
-    assert status == 0, error
+    clean(folder, workers=workers)
     assert pairs(read, tmp_path / "out") == naive_clean(train, evaluation)
     assert not list((tmp_path / "out").glob(".partial*"))
 
 
-def test_evaluation_sets_are_normalized_but_never_filtered(step, tmp_path, write_corpus, read):
+def test_evaluation_sets_are_normalized_but_never_filtered(clean, tmp_path, write_corpus, read):
     test = [("", "nothing"), ("gleich", "same"), ("gleich", "same"), ("e\u0301", "x " * 300)]
     folder = corpus(write_corpus, tmp_path / "in", [("a", "b")], test=test)
-    assert step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)[0] == 0
+    clean(folder)
     assert pairs(read, tmp_path / "out", "test") == [
         ("", "nothing"),
         ("gleich", "same"),
@@ -133,70 +128,59 @@ def test_evaluation_sets_are_normalized_but_never_filtered(step, tmp_path, write
     ]
 
 
-def test_lines_of_other_pairs_and_other_folders_are_kept_out_of_training(step, tmp_path, write_corpus, read):
+def test_lines_of_other_pairs_and_other_folders_are_kept_out_of_training(clean, tmp_path, write_corpus, read):
     rows = {"train.de-en.de": ["eins", "zwei", "drei"], "train.de-en.en": ["one", "two", "three"]}
     rows |= {"test.de-fr.de": ["eins"], "test.de-fr.fr": ["un"]}
     write_corpus(tmp_path / "in", rows)
     write_corpus(tmp_path / "other", {"valid.en-it.en": ["two"], "valid.en-it.it": ["due"]})
-    arguments = [
-        "--input",
-        tmp_path / "in",
-        "--output",
-        tmp_path / "out",
-        "--also-exclude",
-        tmp_path / "other",
-    ]
-    assert step("clean", *arguments, "--workers", 1)[0] == 0
+    clean(tmp_path / "in", "--also-exclude", tmp_path / "other")
     assert pairs(read, tmp_path / "out") == [("drei", "three")]
     assert not list((tmp_path / "out").glob("valid*"))
 
 
-def test_evaluation_sets_of_any_name_are_kept_out_of_training(step, tmp_path, write_corpus, read):
+def test_evaluation_sets_of_any_name_are_kept_out_of_training(clean, tmp_path, write_corpus, read):
     """Lines count as they are after normalization, in their language only."""
     folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two"), ("one", "drei")])
     (tmp_path / "tatoeba.deu-eng.eng").write_text("one \nthree\n", encoding="utf-8")
     (tmp_path / "dev.deu_Latn").write_text("  zwei\n\n", encoding="utf-8")
     texts = [f"en={tmp_path}/tatoeba.deu-eng.eng", f"de={tmp_path}/dev.deu_Latn"]
-    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1]
-    assert step("clean", *arguments, "--exclude-text", *texts)[0] == 0
+    clean(folder, "--exclude-text", *texts)
     assert pairs(read, tmp_path / "out") == [("one", "drei")]
     (tmp_path / "dev.deu_Latn").write_text("fünf\n", encoding="utf-8")  # another set: done again
-    assert step("clean", *arguments, "--exclude-text", *texts)[0] == 0
+    clean(folder, "--exclude-text", *texts)
     assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
-    assert step("clean", *arguments)[0] == 0
+    clean(folder)
     assert len(pairs(read, tmp_path / "out")) == 3
     bucc = tmp_path / "de-en.training.en"  # sentences behind their numbers
     bucc.write_text("en-000000001\ttwo\nen-000000002\tthree\n", encoding="utf-8")
-    assert step("clean", *arguments, "--exclude-text", f"en={bucc}")[0] == 0
+    clean(folder, "--exclude-text", f"en={bucc}")
     assert pairs(read, tmp_path / "out") == [("eins", "one"), ("one", "drei")]
     everywhere = tmp_path / "tatoeba.deu-eng.eng"  # of no language: "one" goes as English, and as German
-    assert step("clean", *arguments, "--exclude-text", everywhere)[0] == 0
+    clean(folder, "--exclude-text", everywhere)
     assert pairs(read, tmp_path / "out") == [("zwei", "two")]
 
 
-def test_a_path_may_have_an_equals_sign(step, tmp_path, write_corpus, read):
+def test_a_path_may_have_an_equals_sign(clean, tmp_path, write_corpus, read):
     folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two"), ("one", "drei")])
     (tmp_path / "lang=de").mkdir()
     text = tmp_path / "lang=de" / "x=1.txt"
     text.write_text("one\n", encoding="utf-8")
-    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1, "--exclude-text"]
-    assert step("clean", *arguments, f"en={text}")[0] == 0
+    clean(folder, "--exclude-text", f"en={text}")
     assert pairs(read, tmp_path / "out") == [("zwei", "two"), ("one", "drei")]
-    assert step("clean", *arguments, text)[0] == 0
+    clean(folder, "--exclude-text", text)
     assert pairs(read, tmp_path / "out") == [("zwei", "two")]
 
 
-def test_evaluation_lines_in_another_case_are_kept_out_on_request(step, tmp_path, write_corpus, read):
+def test_evaluation_lines_in_another_case_are_kept_out_on_request(clean, tmp_path, write_corpus, read):
     """Text that is lower-cased later: "Yes." is "yes." then, and "STRASSE" nobody's but "Straße"."""
     rows = {"train.de-en.de": ["Ja.", "Straße", "ja"], "train.de-en.en": ["Yes.", "street", "yes"]}
     write_corpus(tmp_path / "in", rows)
     write_corpus(tmp_path / "other", {"valid.de-en.de": ["STRASSE"], "valid.de-en.en": ["road"]})
     (tmp_path / "tatoeba").write_text("yes.\n", encoding="utf-8")
-    arguments = ["--input", tmp_path / "in", "--output", tmp_path / "out", "--workers", 1]
-    arguments += ["--exclude-text", tmp_path / "tatoeba", "--also-exclude", tmp_path / "other"]
-    assert step("clean", *arguments)[0] == 0
+    others = ["--exclude-text", tmp_path / "tatoeba", "--also-exclude", tmp_path / "other"]
+    clean(tmp_path / "in", *others)
     assert len(pairs(read, tmp_path / "out")) == 3
-    assert step("clean", *arguments, "--ignore-case")[0] == 0  # done again
+    clean(tmp_path / "in", *others, "--ignore-case")  # done again
     assert pairs(read, tmp_path / "out") == [("ja", "yes")]
 
 
@@ -210,13 +194,10 @@ def test_evaluation_lines_in_another_case_are_kept_out_on_request(step, tmp_path
         ("de={folder}/none", "{folder}/none: no such file"),
     ],
 )
-def test_texts_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, text, message):
+def test_texts_that_exclude_nothing_are_one_line(clean, tmp_path, write_corpus, text, message):
     folder = corpus(write_corpus, tmp_path / "in", [("eins", "one")])
     text, message = (each.format(folder=tmp_path) for each in (text, message))
-    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1]
-    status, error = step("clean", *arguments, "--exclude-text", text)[:2]
-    assert status == 2
-    assert message in error
+    assert message in clean(folder, "--exclude-text", text, status=2)
 
 
 @pytest.mark.parametrize(
@@ -230,12 +211,10 @@ def test_texts_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, t
         (["test.de-fr.de", "test.de-fr.fr"], None),  # one language is enough
     ],
 )
-def test_folders_that_exclude_nothing_are_one_line(step, tmp_path, write_corpus, files, message):
+def test_folders_that_exclude_nothing_are_one_line(clean, tmp_path, write_corpus, files, message):
     folder = corpus(write_corpus, tmp_path / "in", [("eins", "one"), ("zwei", "two")])
     other = write_corpus(tmp_path / "other", {name: ["eins"] for name in files})
-    arguments = ["--input", folder, "--output", tmp_path / "out", "--workers", 1, "--also-exclude", other]
-    status, error = step("clean", *arguments)
-    assert status == (2 if message else 0)
+    error = clean(folder, "--also-exclude", other, status=2 if message else 0)
     assert f"error: --also-exclude {other}: {message}".format(folder=tmp_path) in error or not message
 
 
@@ -258,17 +237,16 @@ def test_limits_are_what_a_side_may_still_have(one, other, reason):
         assert reason_to_remove(sides, tuple(map(words, sides)), limits) == reason
 
 
-def test_pairs_of_one_text_that_is_divided_elsewhere_are_no_duplicates(step, tmp_path, write_corpus, read):
+def test_pairs_of_one_text_that_is_divided_elsewhere_are_no_duplicates(clean, tmp_path, write_corpus, read):
     rows = [("ab", "c"), ("a", "bc")]
     folder = corpus(write_corpus, tmp_path / "in", rows)
-    assert step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)[0] == 0
+    clean(folder)
     assert pairs(read, tmp_path / "out") == rows
 
 
-def test_keep_duplicates(step, tmp_path, write_corpus, read):
+def test_keep_duplicates(clean, tmp_path, write_corpus, read):
     folder = corpus(write_corpus, tmp_path / "in", [("a", "b")] * 3)
-    arguments = ["--input", folder, "--output", tmp_path / "out", "--keep-duplicates", "--workers", 1]
-    assert step("clean", *arguments)[0] == 0
+    clean(folder, "--keep-duplicates")
     assert pairs(read, tmp_path / "out") == [("a", "b")] * 3
 
 
@@ -314,20 +292,17 @@ def test_lengths():
 
 
 @pytest.mark.parametrize("option", ["--max-length", "--max-ratio", "--max-characters"])
-def test_limits_below_one(step, tmp_path, write_corpus, option):
+def test_limits_below_one(clean, tmp_path, write_corpus, option):
     folder = corpus(write_corpus, tmp_path / "in", [("a", "b")])
-    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", option, "0")
-    assert status == 2 and option in error
+    assert option in clean(folder, option, "0", status=2)
 
 
-def test_nothing_left_is_an_error(step, tmp_path, write_corpus):
+def test_nothing_left_is_an_error(clean, tmp_path, write_corpus):
     folder = corpus(write_corpus, tmp_path / "in", [("", "b"), ("test", "test it")])
-    status, error = step("clean", "--input", folder, "--output", tmp_path / "out", "--workers", 1)
-    assert status == 2
-    assert "train.de-en.de: no pair is left of 2: 1 empty, 1 in-evaluation" in error
+    assert "train.de-en.de: no pair is left of 2: 1 empty, 1 in-evaluation" in clean(folder, status=2)
 
 
-def test_monolingual_text_is_filtered_line_by_line(step, tmp_path, write_corpus, read):
+def test_monolingual_text_is_filtered_line_by_line(clean, tmp_path, write_corpus, read):
     files = {
         "train.de": ["a  b", "", "a b", "in valid", "in a bitext", "x " * 257, "y" * 6000, "eins"],
         "valid.de": ["in  valid", ""],
@@ -337,8 +312,7 @@ def test_monolingual_text_is_filtered_line_by_line(step, tmp_path, write_corpus,
         "test.de-en.en": ["x"],
     }
     raw = write_corpus(tmp_path / "raw", files)
-    status, error = step("clean", "--input", raw, "--output", tmp_path / "out", "--workers", 1)
-    assert status == 0, error
+    clean(raw)
     assert read(tmp_path / "out/train.de") == ["a b", "eins"]
     assert read(tmp_path / "out/valid.de") == ["in valid", ""]
     assert read(tmp_path / "out/train.de-en.de") == ["zwei"]
@@ -356,7 +330,7 @@ ENGLISH = ["The weather is very nice today.", "We go home by train tomorrow.", "
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_lines_in_another_language_go_and_scores_are_kept(step, tmp_path, write_corpus, read, workers):
+def test_lines_in_another_language_go_and_scores_are_kept(step, clean, tmp_path, write_corpus, read, workers):
     train = [
         *zip(GERMAN, ENGLISH, strict=True),
         (ENGLISH[0], ENGLISH[0]),
@@ -365,12 +339,10 @@ def test_lines_in_another_language_go_and_scores_are_kept(step, tmp_path, write_
         ("12", "12"),
     ]
     folder = corpus(write_corpus, tmp_path / "in", train)
-    words = ("--input", folder, "--output", tmp_path / "out", "--min-language", 0.5, "--workers", workers)
-    assert step("clean", *words)[0] == 0
+    clean(folder, "--min-language", 0.5, workers=workers)
     assert pairs(read, tmp_path / "out") == [*train[:3], train[-1]]
-    removed = json.loads((tmp_path / "out/clean-report.json").read_text())["corpora"]["train.de-en"][
-        "removed"
-    ]
+    report = json.loads((tmp_path / "out/clean-report.json").read_text())
+    removed = report["corpora"]["train.de-en"]["removed"]
     assert (removed["language"], removed["duplicate"]) == (2, 1) and "similarity" not in removed
     header, *scores = read(tmp_path / "out/scores.train.de-en.tsv")
     assert header == "language.de\tlanguage.en" and len(scores) == 4
@@ -379,12 +351,11 @@ def test_lines_in_another_language_go_and_scores_are_kept(step, tmp_path, write_
     assert step("tokenize", "--input", tmp_path / "out", "--output", tmp_path / "tok", "--workers", 1)[0] == 0
 
 
-def test_a_language_that_the_identifier_does_not_know_stays(step, tmp_path, write_corpus, read):
+def test_a_language_that_the_identifier_does_not_know_stays(clean, tmp_path, write_corpus, read):
     files = {"train.en-xa.en": [ENGLISH[0], GERMAN[0]], "train.en-xa.xa": ["x y z"] * 2}
     folder = write_corpus(tmp_path / "in", files)
-    words = ("--input", folder, "--output", tmp_path / "out", "--min-language", 0.5, "--workers", 1)
-    status, error = step("clean", *words)
-    assert status == 0 and "the identifier does not know xa; their lines stay" in error
+    error = clean(folder, "--min-language", 0.5)
+    assert "the identifier does not know xa; their lines stay" in error
     assert read(tmp_path / "out/train.en-xa.en") == [ENGLISH[0]]
     (score,) = read(tmp_path / "out/scores.train.en-xa.tsv")[1:]
     assert score.endswith("\t") and float(score) > 0.5
@@ -404,20 +375,11 @@ def with_vectors(tmp_path, write_corpus):
 
 
 @pytest.mark.parametrize("least", [None, 0.33])
-def test_pairs_that_are_not_similar_go(step, tmp_path, read, monkeypatch, with_vectors, least):
+def test_pairs_that_are_not_similar_go(clean, tmp_path, read, monkeypatch, with_vectors, least):
     monkeypatch.setattr("data_prep.blocks.LINES_PER_BLOCK", 7)
     folder, train, cosines = with_vectors
-    words = [
-        "--input",
-        folder,
-        "--output",
-        tmp_path / "out",
-        "--vectors",
-        tmp_path / "vectors",
-        "--workers",
-        1,
-    ]
-    assert step("clean", *words, *([] if least is None else ["--min-similarity", least]))[0] == 0
+    words = [] if least is None else ["--min-similarity", least]
+    clean(folder, "--vectors", tmp_path / "vectors", *words)
     stay = [number for number in range(40) if least is None or cosines[number] >= least]
     assert pairs(read, tmp_path / "out") == [train[number] for number in stay]
     header, *scores = read(tmp_path / "out/scores.train.de-en.tsv")
@@ -425,15 +387,12 @@ def test_pairs_that_are_not_similar_go(step, tmp_path, read, monkeypatch, with_v
     assert [float(score) for score in scores] == pytest.approx(cosines[stay], abs=1e-4)
 
 
-def test_vectors_of_another_text(step, tmp_path, with_vectors):
+def test_vectors_of_another_text(clean, tmp_path, with_vectors):
     folder, _, _ = with_vectors
-    words = ("--input", folder, "--output", tmp_path / "out", "--workers", 1)
-    status, error = step("clean", *words, "--min-similarity", 0.5)
-    assert status == 2 and "--min-similarity: needs --vectors" in error
+    assert "--min-similarity: needs --vectors" in clean(folder, "--min-similarity", 0.5, status=2)
     path = tmp_path / "vectors/train.de-en.en.npy"
     np.save(path, np.load(path)[1:])
-    status, error = step("clean", *words, "--vectors", path.parent)
-    assert status == 2 and "train.de-en.en.npy: 39 vectors, expected 40, one per line" in error
+    error = clean(folder, "--vectors", path.parent, status=2)
+    assert "train.de-en.en.npy: 39 vectors, expected 40, one per line" in error
     path.unlink()
-    status, error = step("clean", *words, "--vectors", path.parent)
-    assert status == 2 and "train.de-en.en.npy: no such file" in error
+    assert "train.de-en.en.npy: no such file" in clean(folder, "--vectors", path.parent, status=2)

@@ -219,7 +219,7 @@ def test_contradicting_choices(choices):
 
 
 def test_words_in_lower_case():
-    """Of every tokenizer, and of languages that come later (2.3.2)."""
+    """Of every tokenizer, and of languages that come later (thesis 2.3.2)."""
     names = choose_tokenizers({"en", "ja"}, ["moses", "ja=none"], lowercase=True)
     assert names == {"en": "moses+lowercase", "ja": "none+lowercase"}
     tokenizer = make_tokenizer("moses+lowercase", "de")

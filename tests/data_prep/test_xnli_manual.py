@@ -60,6 +60,15 @@ def test_the_draw_is_that_of_the_seed(cut, tmp_path):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+def test_the_draw_is_the_same_in_any_order_of_languages(cut, tmp_path):
+    assert cut()[0] == 0
+    drawn = parts_of(tmp_path / "out")["test"]["en"]
+    for name, lines in (("dev", range(20)), ("test", range(20, 50))):
+        write(tmp_path / f"{name}.tsv", lines, LANGUAGES[::-1])
+    assert cut("--force")[0] == 0
+    assert parts_of(tmp_path / "out")["test"]["en"] == drawn
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [

@@ -86,7 +86,7 @@ def command(capsys):
     """Run `python -m eval …` in this process."""
 
     def call(*argv) -> Result:
-        status = run("eval", "", commands.COMMANDS, [str(one) for one in argv])
+        status = run("eval", "", commands.COMMANDS, [str(word) for word in argv])
         return Result(status, *capsys.readouterr())
 
     return call

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from command_line.measurements import Measured, write_arrays, write_rows
+from command_line.measurements import EXAMPLES, Measured, write_arrays, write_examples, write_rows
 from command_line.outputs import checksum
 from command_line.result_file import FORMAT
 from eval.measurements import table_of
@@ -41,6 +41,8 @@ def write_measured(folder: Path, kind: str, measured: Measured) -> Path:
     sums = {"rows_sha256": write_rows(folder / f"{kind}.csv", measured.rows)}
     if measured.arrays:
         sums["arrays_sha256"] = write_arrays(folder / f"{kind}.npz", measured.arrays)
+    if measured.examples:
+        write_examples(folder / f"{kind}{EXAMPLES}", measured.examples)
     record = {"format": FORMAT, "kind": kind, **measured.record, **sums}
     (folder / f"{kind}.json").write_text(json.dumps(record), encoding="utf-8")
     return folder / f"{kind}.json"
@@ -51,6 +53,6 @@ def changed(file: Path, old: str, new: str) -> None:
     table = file.with_suffix(".csv")
     before = checksum(table)
     assert old in file.read_text(encoding="utf-8") + table.read_text(encoding="utf-8")
-    for one in (table, file):
-        one.write_text(one.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    for each in (table, file):
+        each.write_text(each.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     file.write_text(file.read_text(encoding="utf-8").replace(before, checksum(table)), encoding="utf-8")

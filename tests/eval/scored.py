@@ -65,12 +65,12 @@ def read_scores(file: Path) -> dict:
 
 def averages(directions: dict[str, dict]) -> dict[str, dict]:
     """Group -> "directions", how many, and the mean of every measure over those that have it; else None."""
-    found = {}
+    means = {}
     for group in GROUPS:
-        entries = [one for name, one in directions.items() if group in groups_of(name, one["kind"])]
+        entries = [entry for name, entry in directions.items() if group in groups_of(name, entry["kind"])]
         if entries:
-            found[group] = {"directions": len(entries)}
+            means[group] = {"directions": len(entries)}
         for measure in MEASURES if entries else ():
-            values = [one[measure] for one in entries if one[measure] is not None]
-            found[group][measure] = sum(values) / len(values) if values else None
-    return found
+            values = [entry[measure] for entry in entries if entry[measure] is not None]
+            means[group][measure] = sum(values) / len(values) if values else None
+    return means

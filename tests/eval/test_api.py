@@ -97,11 +97,11 @@ def test_states_of_our_models_are_those_that_the_probes_read(tmp_path, command, 
     lines, references = (
         (tmp_path / f"data/text/test.de-fr.{language}").read_text().splitlines() for language in ("de", "fr")
     )
-    found = load_model(system).states(lines, "de", "fr", references if forced == "reference" else None)
+    states = load_model(system).states(lines, "de", "fr", references if forced == "reference" else None)
     for side, layers in (("encoder", store.encoder_layers), ("decoder", store.decoder_layers)):
         part = getattr(store, side)("test", "de-fr")
         for layer in layers:
-            ours = np.concatenate([getattr(line, side)[layer] for line in found])
+            ours = np.concatenate([getattr(line, side)[layer] for line in states])
             np.testing.assert_allclose(ours, part.states(layer), atol=1e-5)
 
 

@@ -35,12 +35,12 @@ def test_both_ways_of_reading_are_one(path):
     [
         ("1,toy,A,,bleu,two", "value is 'two', expected a number"),
         ("1,toy,A,,bleu,inf", "value is 'inf', expected a number"),
-        ("1,toy,A,,bleu,", "value is '', expected a number"),
         ("1.5,toy,A,,bleu,2", "run is '1.5', expected a number"),
         ("1,toy,A,1.5,bleu,2", "seed is '1.5', expected a number"),
         ("1,toy,,1,bleu,2", "system is '', expected a name"),
         ("1,toy,A,1,bleu,2,3", "another number of fields than line 1 has"),
         ("1,toy,A,1,bleu", "another number of fields than line 1 has"),
+        ("0,toy,A,,bleu,2", "this number stands in line 2, too; remove one of them"),
     ],
 )
 def test_a_damaged_line_is_named(path, line, message):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.eval.compared import read_comparison, set_number
-from tests.eval.scored import read_scores, write_scores
+from tests.eval.scored import read_scores
 
 NAME = "<script>alert('x')</script> | a&b"
 
@@ -131,61 +131,42 @@ def test_bold_is_of_one_family(scored, data, texts, report, command, tmp_path):
     assert (output / "tables" / "significance_overall_toy_bleu_language-tags.csv").is_file()
 
 
-def bold_systems(scored, data, texts, report, command, tmp_path, empty: dict, *options) -> set[str]:
-    """Names whose zero-shot BLEU is bold, of systems that leave some of ten lines empty.
+POST = {"norm_placement": "post"}
+SIMPLE = POST | {"norm_affine": False}
+MARKED = {  # name -> empty lines of ten, and what the system is; pairs that are compared besides; who is bold
+    "Swap-PreNorm is on the same axis, and takes no mark from PostNorm": (
+        {"pre": (6, {}), "post": (3, POST), "swap-pre": (1, {"norm_placement": "swap-pre"}),
+         "no-enc-last": (0, {"encoder_final_norm": False})},
+        [], {"PostNorm"},
+    ),
+    "who is in pairs that are named, too, is marked if it is better in both": (
+        {"t-enc": (6, POST | {"language_tags": "t-enc"}), "t-dec": (3, POST | {"language_tags": "t-dec"}),
+         "simple": (0, SIMPLE | {"language_tags": "t-enc"}),
+         "other": (4, SIMPLE | {"language_tags": "t-dec"})},
+        ["t-enc:other"], {"PostNorm", "PostNorm-simple"},
+    ),
+    "pairs that are named count where no placement differs, as in Table 7.2": (
+        {"mnmt": (6, POST | {"language_tags": "t-enc"}), "mnmt-tags": (9, POST | {"language_tags": "t-dec"}),
+         "variable": (2, SIMPLE | {"language_tags": "t-dec"})},
+        ["mnmt:variable"], {"PostNorm-simple"},
+    ),
+}  # fmt: skip
 
-    Args:
-        empty: name -> (number of these lines, what the system is).
-    """
+
+@pytest.mark.parametrize("case", MARKED)
+def test_which_comparisons_count_for_bold(scored, data, texts, report, command, tmp_path, case):
+    systems, pairs, expected = MARKED[case]
     for path in (data / "text").iterdir():
         path.write_text(path.read_text(encoding="utf-8") * 30, encoding="utf-8")
     folders = []
-    for name, (count, settings) in empty.items():
+    for name, (count, settings) in systems.items():
         lines = ["" if i % 10 < count else line for i, line in enumerate(texts["fr"] * 30)]
         folders.append(scored(name, {"de-fr": lines}, system=settings))
     comparison = tmp_path / "comparison.json"
-    result = command("compare", *folders, *options, "--output", comparison)
-    assert result.status == 0, result.err
+    options = ["--pairs", *pairs] if pairs else []
+    assert command("compare", *folders, *options, "--output", comparison).status == 0
     rows = markdown_rows(report(*folders, comparison), "BLEU and off-target rates")
-    return {row[1] for row in rows[2:] if "**" in row[-2].partition("(")[0]}
-
-
-def test_swap_prenorm_takes_no_mark_from_postnorm(scored, data, texts, report, command, tmp_path):
-    """It is better than both here, and on the same axis; Table 8.2 marks PreNorm against PostNorm."""
-    systems = {
-        name: (count, {"norm_placement": name})
-        for name, count in {"pre": 6, "post": 3, "swap-pre": 1}.items()
-    }
-    systems["no-enc-last"] = (0, {"norm_placement": "pre", "encoder_final_norm": False})
-    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems)
-    assert bold == {"PostNorm"}
-
-
-def test_pairs_named_beside_an_axis_take_no_mark_from_it(scored, data, texts, report, command, tmp_path):
-    """Recipes name some pairs themselves; a system in both is marked if it is better in both."""
-    systems = {
-        "t-enc": (6, {"norm_placement": "post", "language_tags": "t-enc"}),
-        "t-dec": (3, {"norm_placement": "post", "language_tags": "t-dec"}),
-        "simple": (0, {"norm_placement": "post", "language_tags": "t-enc", "norm_affine": False}),
-        "other": (4, {"norm_placement": "post", "language_tags": "t-dec", "norm_affine": False}),
-    }
-    tests = ("--pairs", "t-enc:other")
-    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems, *tests)
-    assert bold == {"PostNorm", "PostNorm-simple"}
-
-
-def test_pairs_asked_for_are_marked_where_no_placement_differs(
-    scored, data, texts, report, command, tmp_path
-):
-    """As in Table 7.2: what is better than one of the systems, though others differ on one axis."""
-    systems = {
-        "mnmt": (6, {"norm_placement": "post", "language_tags": "t-enc"}),
-        "mnmt-tags": (9, {"norm_placement": "post", "language_tags": "t-dec"}),
-        "variable": (2, {"norm_placement": "post", "language_tags": "t-dec", "norm_affine": False}),
-    }
-    pairs = ("--pairs", "mnmt:variable")
-    bold = bold_systems(scored, data, texts, report, command, tmp_path, systems, *pairs)
-    assert bold == {"PostNorm-simple"}
+    assert {row[1] for row in rows[2:] if "**" in row[-2].partition("(")[0]} == expected
 
 
 def test_what_was_not_tested_is_not_bold(scored, data, texts, report, command, tmp_path):
@@ -198,15 +179,15 @@ def test_what_was_not_tested_is_not_bold(scored, data, texts, report, command, t
         folders = [
             scored(
                 norm,
-                right if bold and norm == "post" else found,
+                right if bold and norm == "post" else of_norm,
                 folder=name + norm,
                 system={"norm_placement": norm},
             )
-            for norm, found in directions.items()
+            for norm, of_norm in directions.items()
         ]
         comparison = tmp_path / f"{name}.json"
-        (found,) = comparison_of(command, folders, comparison)["comparisons"]
-        assert found["overall"]["zero-shot"]["significant"]
+        (compared,) = comparison_of(command, folders, comparison)["comparisons"]
+        assert compared["overall"]["zero-shot"]["significant"]
         rows = markdown_rows(report(*folders, comparison, folder=name), "BLEU and off-target rates")
         assert rows[3][4].startswith("**100.0**" if bold else "50.0 (")
 
@@ -266,10 +247,8 @@ def test_zero_shot_and_supervised_bleu_of_every_training(folders, report):
     for row, averages in zip(rows, scores, strict=True):
         assert float(row["Zero-shot BLEU"]) == pytest.approx(averages["zero-shot"]["bleu"], rel=1e-3)
         assert float(row["Supervised BLEU"]) == pytest.approx(averages["supervised"]["bleu"], rel=1e-3)
-
-
-def test_one_system_has_no_plot_of_both_kinds(folders, report):
-    assert not (report(*folders[:2]) / "plots" / "zero-shot-supervised_toy.png").exists()
+    alone = report(*folders[:2], folder="alone")  # of one system there is nothing to see
+    assert not (alone / "plots/zero-shot-supervised_toy.png").exists()
 
 
 def test_datasets_are_column_groups(scored, texts, report):
@@ -285,57 +264,6 @@ def test_datasets_are_column_groups(scored, texts, report):
         "Supervised BLEU IWSLT",
     ]
     assert row[4:] == ["100.0 (0.00%)", "100.0 (0.00%)", "100.0", "100.0"]
-
-
-@pytest.mark.parametrize(
-    ("system", "labels"),
-    [
-        ({"norm_placement": "swap-pre"}, ["Swap-PreNorm", "S-ENC-T-DEC", "w/"]),
-        ({"norm_placement": "post", "norm_affine": False}, ["PostNorm-simple", "S-ENC-T-DEC", "w/"]),
-        ({"encoder_final_norm": False}, ["PreNorm w/o Enc-Last", "S-ENC-T-DEC", "w/"]),
-        ({"language_tags": "t-enc", "drop_residual_layers": "4"}, ["PreNorm", "T-ENC", "w/o"]),
-        ({"drop_residual_layers": "3,4"}, ["PreNorm", "S-ENC-T-DEC", "w/o (3,4)"]),
-    ],
-)
-def test_labels(scored, texts, report, system, labels):
-    rows = markdown_rows(report(scored("A", {"en-de": texts["de"]}, system=system)), "BLEU and off-target")
-    assert rows[2][1:4] == labels
-
-
-def with_comet(out, model: str, sha256: str | None = None) -> None:
-    path = out / "scores.json"
-    record = read_scores(path)
-    record["scoring"] |= {"comet_model": model, "comet": {"sha256": sha256}}
-    for entry in record["directions"].values():
-        entry["comet"] = 0.5
-    write_scores(path, record)
-
-
-@pytest.mark.parametrize(
-    ("models", "found"),
-    [
-        ((("a", None), ("b", None)), "b, but a"),
-        ((("a.ckpt", "12" * 32), ("a.ckpt", "34" * 32)), f"a.ckpt ({'34' * 6}), but a.ckpt ({'12' * 6})"),
-    ],
-)
-@pytest.mark.parametrize(("name", "seed"), [("A", 2), ("B", 1)])
-def test_comet_of_two_models_is_in_no_mean_and_no_table(
-    scored, texts, report, command, tmp_path, models, found, name, seed
-):
-    outs = [scored("A", {"en-de": texts["de"]}), scored(name, {"en-de": texts["de"]}, seed=seed)]
-    report(*outs)
-    with_comet(outs[0], *models[0])
-    report(*outs)  # the other one has none
-    with_comet(outs[1], *models[1])
-    result = command("report", *outs, "--output", tmp_path / "report")
-    assert (result.status, result.err) == (
-        2,
-        f"error: {outs[1]}/scores.json: COMET's model is {found} in {outs[0]}/scores.json; score both by one"
-        " --comet-model, or give them apart\n",
-    )
-    with_comet(outs[1], "elsewhere/a.ckpt", models[0][1] or "56" * 32)
-    if models[0][1]:
-        report(*outs)  # the same model in another place
 
 
 def test_unknown_system_shows_its_name(scored, texts, report):
@@ -477,22 +405,18 @@ def test_scores_of_a_model_that_was_trained_anew_are_named(scored, texts, comman
     monkeypatch.chdir(tmp_path)
     checkpoint = tmp_path / "checkpoint_best.pt"
     checkpoint.write_bytes(b"first")
-    known = {
-        "path": checkpoint.name,
-        "sha256": hashlib.sha256(b"first").hexdigest(),
-        "epoch": 3,
-        "updates": 300,
-    }
-    out = scored("A", {"de-en": texts["en"]}, checkpoint=known)
+    sha256 = hashlib.sha256(b"first").hexdigest()
+    described = {"path": checkpoint.name, "sha256": sha256, "epoch": 3, "updates": 300}
+    out = scored("A", {"de-en": texts["en"]}, checkpoint=described)
     assert command("report", out, "--output", "report") == (0, "report/report.html\n", "")
     later = (out / "translate.json").stat().st_mtime_ns + 1
     os.utime(checkpoint, ns=(later, later))  # a copy of the same
     assert command("report", out, "--output", "report").err == ""
     checkpoint.write_bytes(b"second")
     os.utime(checkpoint, ns=(later, later))
-    found = command("report", out, "--output", "report")
-    assert found.status == 0
-    assert found.err == (
+    result = command("report", out, "--output", "report")
+    assert result.status == 0
+    assert result.err == (
         f"warning: {out}/scores.json: is of an earlier checkpoint_best.pt, which was trained anew or further"
         " since; translate and score again to report on that one\n"
     )
@@ -507,9 +431,9 @@ def test_what_a_probe_was_made_from_and_has_changed_since_is_named(
     for updates in (100, 200):
         Path(f"{updates}.pt").write_bytes(b"first")
         sha256 = hashlib.sha256(f"{updates}".encode()).hexdigest()
-        known = {"path": f"{updates}.pt", "sha256": sha256, "epoch": 1, "updates": updates}
+        described = {"path": f"{updates}.pt", "sha256": sha256, "epoch": 1, "updates": updates}
         hypotheses = {"de-en": texts["en"], "de-fr": texts["fr"]}
-        folders.append(scored("A", hypotheses, folder=f"A-{updates}", checkpoint=known))
+        folders.append(scored("A", hypotheses, folder=f"A-{updates}", checkpoint=described))
         os.utime(f"{updates}.pt", ns=(0, 0))
     assert command("probe", "learning-curves", *folders, "--output", "curves").status == 0
     given = ("report", "curves/learning-curves.json", "--output", "report")
@@ -519,12 +443,12 @@ def test_what_a_probe_was_made_from_and_has_changed_since_is_named(
     scores = folders[0] / "scores.json"
     scores.write_text(scores.read_text() + " ")
     os.utime(scores, ns=later)
-    found = command(*given)
-    assert found.status == 0
-    assert found.err == "".join(
-        f"warning: curves/learning-curves.json: was made from an earlier {one}; make it again to report on"
+    result = command(*given)
+    assert result.status == 0
+    assert result.err == "".join(
+        f"warning: curves/learning-curves.json: was made from an earlier {file}; make it again to report on"
         " that one\n"
-        for one in (scores, "200.pt")
+        for file in (scores, "200.pt")
     )
 
 

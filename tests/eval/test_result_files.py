@@ -1,4 +1,4 @@
-"""Malformed result files give one line; runs are grouped into systems."""
+"""Malformed result files give one line; checkpoints that have changed since are noticed."""
 
 import json
 import os
@@ -8,8 +8,6 @@ import pytest
 
 from command_line.errors import InputError
 from command_line.outputs import checksum
-from eval.checks import group_runs
-from eval.measurements import Measurements
 from eval.result_files import (
     checkpoint_checksum,
     checkpoint_now,
@@ -19,7 +17,6 @@ from eval.result_files import (
     weight_files,
 )
 from eval.scored import Scores, Translation
-from eval.systems import MeanStd
 
 
 @pytest.mark.parametrize(
@@ -40,9 +37,9 @@ def test_malformed_json(tmp_path, text, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("known", [None, {}, {"path": None}, {"path": "gone.pt"}, [1]])
-def test_a_checkpoint_that_is_not_named_or_not_there(known):
-    assert checkpoint_now({"checkpoint": known}) is None
+@pytest.mark.parametrize("checkpoint", [None, {}, {"path": None}, {"path": "gone.pt"}, [1]])
+def test_a_checkpoint_that_is_not_named_or_not_there(checkpoint):
+    assert checkpoint_now({"checkpoint": checkpoint}) is None
 
 
 def test_a_folder_without_weights_is_no_checkpoint(tmp_path):
@@ -81,13 +78,13 @@ def test_one_shard_that_is_another_makes_another_model(shards, tmp_path):
     result = tmp_path / "scores.json"
     result.touch()
     record = {"checkpoint": {"path": str(shards)}}
-    known = {checkpoint_checksum(shards)}
+    sha256 = checkpoint_checksum(shards)
     later = result.stat().st_mtime_ns + 1
     os.utime(shards / "model-2.safetensors", ns=(later, later))  # a copy
-    assert not is_overwritten(checkpoint_now(record), result, known)
+    assert not is_overwritten(checkpoint_now(record), result, sha256)
     (shards / "model-2.safetensors").write_text("anew")
     os.utime(shards / "model-2.safetensors", ns=(later, later))
-    assert is_overwritten(checkpoint_now(record), result, known)
+    assert is_overwritten(checkpoint_now(record), result, sha256)
 
 
 @pytest.mark.parametrize(
@@ -131,36 +128,3 @@ def test_dataset_and_name(translated, texts):
     assert (run.name, run.dataset) == ("toy (pivot en)", "toy")
     run = Translation.load(translated("toy", {"de-fr": texts["fr"]}, dataset="OPUS") / "translate.json")
     assert run.dataset == "OPUS"
-
-
-def test_mean_and_sample_deviation():
-    assert MeanStd.of([1.0, 2.0, 6.0]) == MeanStd(3.0, pytest.approx(7**0.5))  # (4 + 1 + 9) / 2
-    assert MeanStd.of([1.0]) == MeanStd(1.0, None)
-    assert MeanStd.of([1.0, None]) is None
-    assert MeanStd.of([]) is None
-
-
-def test_seeds_of_a_system_are_ordered(scored, texts):
-    outs = [scored("A", {"en-de": texts["de"]}, seed=seed) for seed in (20, 1, 10)]
-    (system,) = group_runs(Scores.load(out / "scores.json") for out in outs)
-    assert system.seeds == [1, 10, 20]
-    measured = Measurements.of([system])
-    assert measured.of_runs("bleu", kind="supervised") == {"A": [pytest.approx(100.0)] * 3}
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"seed": 1, "folder": "other"}, "both are seed 1 of system 'A'"),
-        (
-            {"seed": 2, "system": {"language_tags": "t-enc"}},
-            "system.language_tags is t-enc, but s-enc-t-dec",
-        ),
-        ({"seed": 2, "split": "test", "directions": None}, "directions"),
-    ],
-)
-def test_runs_that_are_not_one_system(scored, texts, fields, message):
-    directions = {"de-en": texts["en"]} if fields.pop("directions", 1) is None else {"en-de": texts["de"]}
-    outs = [scored("A", {"en-de": texts["de"]}), scored("A", directions, **fields)]
-    with pytest.raises(InputError, match=message):
-        group_runs(Scores.load(out / "scores.json") for out in outs)

@@ -7,7 +7,7 @@ import torch
 
 from command_line.lines import read_lines
 from data_prep.formats.preparation import Preparation
-from eval.probes.precision import words_of
+from eval.probes.retrieval import words_of
 from eval.probes.store import StateStore
 from tests.fairseq_ext.mbart import SIZES, train_pieces, write_mbart
 from tests.integration import commands

@@ -8,7 +8,7 @@ import pytest
 import eval.__main__ as commands
 from command_line.dispatch import run
 from data_prep.formats.alignments import AlignedSpansWriter
-from eval.probes.precision import words_of
+from eval.probes.retrieval import words_of
 from eval.probes.store import StateStore
 from tests.eval.rows import rows_of, values_of
 

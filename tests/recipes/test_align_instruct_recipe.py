@@ -137,16 +137,8 @@ def test_other_batches_make_the_same_update(words, sentences, batches):
 def test_devices_that_do_not_share_an_update_evenly_are_named():
     options = [
         *BLOOMZ,
-        "--stages",
-        "tune",
-        "--systems",
-        "mt",
-        "--launcher",
-        "gpu",
-        "--gpus",
-        "3",
-        "--dry-run",
-    ]
+        "--stages", "tune", "--systems", "mt", "--launcher", "gpu", "--gpus", "3", "--dry-run",
+    ]  # fmt: skip
     result = recipe("align_instruct", *options)
     assert "out/models/mt-seed1: 3 devices of 8 instructions: 1008 in an update, not 1024" in result.stderr
 
@@ -256,7 +248,7 @@ def test_zero_shot_test_sets_are_of_all_six_languages():
 
 
 def test_directions_with_english_are_supervised_whatever_is_taught():
-    """12 of them and 30 zero-shot ones are the averages of Table 6.6 (6.3.1)."""
+    """12 of them and 30 zero-shot ones are the averages of Table 6.6 (thesis 6.3.1)."""
     with_english = {
         f"{a}-{b}" for one in ("ar", "de", "fr", "nl", "ru", "zh") for a, b in ((one, "en"), ("en", one))
     }

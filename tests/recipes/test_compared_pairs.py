@@ -18,14 +18,10 @@ OPTIONS = {
 
 def test_every_recipe_that_translates_is_here():
     assert set(RECIPES) - set(OPTIONS) == {
-        "sentence_embedding",
-        "distillation",
-        "one_aligner",
-        "dual_pivot",
-        "post_pretraining",
+        "sentence_embedding", "distillation", "one_aligner", "dual_pivot", "post_pretraining",
         "crosslingual_evaluation",  # encode, and translate nothing
         "align_instruct",  # language models are on no axis of translation models: it names its pairs
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -19,22 +19,8 @@ DATA = {
     "--squad": "squad", "--nli": "snli", "--sts": "stsb.tsv",
 }  # fmt: skip
 XNLI = [
-    "en",
-    "fr",
-    "es",
-    "de",
-    "el",
-    "bg",
-    "ru",
-    "tr",
-    "ar",
-    "vi",
-    "th",
-    "zh",
-    "hi",
-    "sw",
-    "ur",
-]  # Tables 2 and 8
+    "en", "fr", "es", "de", "el", "bg", "ru", "tr", "ar", "vi", "th", "zh", "hi", "sw", "ur",
+]  # Tables 2 and 8  # fmt: skip
 LAYERS = {"mbert": 8, "xlm-r-base": 7, "xlm-r": 13, "labse": None}  # 3.2
 VARIANTS = ("original", "answers", "calibrated")
 NAMES = {"original": "{}", "answers": "{}, question answering", "calibrated": "{}, calibrated"}
@@ -381,83 +367,6 @@ def make_manual(folder, *options: str):
     (folder / "model").mkdir(exist_ok=True)
     given = ["--config", "paper", "--encoders", "mbert=model", "--xnli", "xnli", "--stages", "prepare"]
     return recipe(RECIPE, *given, *options, "--output", "out", cwd=folder)
-
-
-def parts_of(folder) -> dict[str, list[list[str]]]:
-    """Part -> rows, without the names of columns, which are those of XNLI."""
-    found = {}
-    for part in ("train", "valid", "test"):
-        names, *rows = (folder / f"out/xnli-manual/{part}.tsv").read_text().splitlines()
-        assert names == "language\tgold_label\tsentence1\tsentence2"
-        found[part] = [row.split("\t") for row in rows]
-    return found
-
-
-def lines_of(rows: list[list[str]], language: str) -> list[tuple[str, str]]:
-    return [(label, text.removesuffix(f" {one}")) for one, label, text, _ in rows if one == language]
-
-
-def test_xnli_manual_has_the_same_lines_in_all_languages_in_parts_of_8_1_and_1(tmp_path):
-    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
-    done = make_manual(tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = parts_of(tmp_path)
-    parts = {part: lines_of(rows, "ur") for part, rows in found.items()}
-    assert {part: len(lines) for part, lines in parts.items()} == {"train": 80, "valid": 10, "test": 10}
-    for part, rows in found.items():
-        assert {row[0] for row in rows} == set(XNLI)
-        assert all(lines_of(rows, language) == parts[part] for language in XNLI)
-    assert sorted(itertools.chain(*parts.values())) == sorted(ROWS["dev"] + ROWS["test"])
-    for lines in parts.values():  # drawn from all, and not every tenth
-        assert {text.split()[0] for _, text in lines} == {"dev", "test"} and {
-            label for label, _ in lines
-        } == set(LABELS)
-    assert sorted(path.name for path in (tmp_path / "out/xnli-manual").iterdir()) == [
-        "test.tsv", "train.tsv", "valid.tsv", "xnli-manual.json",
-    ]  # fmt: skip
-
-
-def test_xnli_manual_is_always_drawn_alike_whatever_order_languages_are_in(tmp_path):
-    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
-    make_manual(tmp_path)
-    expected = lines_of(parts_of(tmp_path)["test"], "sw")
-    assert "skipped" in make_manual(tmp_path).stderr
-    write_xnli(tmp_path / "other/xnli/XNLI-1.0", ROWS, languages=XNLI[::-1])
-    make_manual(tmp_path / "other")
-    assert lines_of(parts_of(tmp_path / "other")["test"], "sw") == expected
-    (tmp_path / "out/xnli-manual/test.tsv").write_text("")
-    make_manual(tmp_path, "--force")
-    assert lines_of(parts_of(tmp_path)["test"], "sw") == expected
-
-
-def test_xnli_that_is_not_there_is_one_line(tmp_path):
-    write_xnli(tmp_path / "xnli/XNLI-1.0", {"dev": ROWS["dev"]})
-    done = make_manual(tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("error: xnli/XNLI-1.0/xnli.test.tsv: no such file")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda text: text.replace("ur\tneutral", "ur\tentailment", 1),
-            "xnli.test.tsv:941: label entailment, but",
-        ),
-        (lambda text: text.rsplit("\n", 2)[0] + "\n", "found 99 lines of ur, but 100 of en"),
-        (lambda text: text.replace("gold_label", "label", 1), "other columns than language, gold_label"),
-    ],
-)
-def test_languages_that_are_not_parallel_are_refused(tmp_path, change, message):
-    write_xnli(tmp_path / "xnli/XNLI-1.0", ROWS)
-    file = tmp_path / "xnli/XNLI-1.0/xnli.test.tsv"
-    file.write_text(change(file.read_text()))
-    done = make_manual(tmp_path)
-    assert done.returncode == 2
-    (error,) = [line for line in done.stderr.splitlines() if not line.startswith("== ")]
-    assert error.startswith("error: ") and message in error
-    assert not (tmp_path / "out/xnli-manual").exists()
 
 
 @pytest.mark.parametrize("source", ["en", "pl"])

@@ -1,4 +1,4 @@
-"""`recipes/distillation`: students of LEALLA, their losses (3.5) and hyperparameters (3.3.2), one teacher."""
+"""`recipes/distillation`: students of LEALLA, losses and hyperparameters (thesis 3.3.2, 3.5), one teacher."""
 
 import json
 from argparse import Namespace
@@ -283,7 +283,7 @@ def test_a_checkpoint_teaches_on_the_data_of_its_training():
 def test_a_folder_of_transformers_gives_its_vocabulary_and_reads_raw_text():
     download, *_, subword, binarize = map(parse_command, commands("lealla", stages="prepare"))
     corpora = {each.split("-")[1] for each in download.train}
-    assert len(corpora) == 6 and "unpc" not in corpora  # UN is a test set (3.2.1)
+    assert len(corpora) == 6 and "unpc" not in corpora  # UN is a test set (thesis 3.2.1)
     assert str(subword.tokenizer) == "LaBSE" and str(subword.input) == str(binarize.text) == "out/text"
     encoded = [parse_command(words) for words in commands("lealla", stages="encode")]
     for args in encoded:

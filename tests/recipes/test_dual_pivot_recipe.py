@@ -77,15 +77,8 @@ def test_bucc_has_hyperparameters_of_its_own():
     for pair in PIVOTS["xlm_r"]:
         assert unpaired_of(found[f"unpaired-bucc-{pair}"]) == (0, 1, 5, 2)  # 5.2
     options = [
-        "--config",
-        "xlm_r",
-        "--encoder",
-        "mlm",
-        "--bucc",
-        "bucc18",
-        "--systems",
-        "unpaired-bucc-de-en",
-    ]
+        "--config", "xlm_r", "--encoder", "mlm", "--bucc", "bucc18", "--systems", "unpaired-bucc-de-en",
+    ]  # fmt: skip
     (words,) = commands(*options, stages="evaluate")
     args = parse_command(words)
     assert (args.tuned, args.tested, args.universal_threshold) == ("training", "training", False)
@@ -188,3 +181,18 @@ def test_frozen_layers_are_stored_once_and_trained_on():
     assert {args.layer_sums for args in trainings("xlm_r").values()} == {None}  # terabytes
     encode, *_ = commands(*L10N, "--systems", systems, "--force", stages="train")
     assert parse_command(encode).force  # of an encoder that was trained anew, perhaps
+
+
+def test_encoders_with_a_name_are_measured_as_they_are():
+    """Beside the layers of further folders; LASER and LaBSE of Tables 2, 3 and 7."""
+    options = (
+        *L10N,
+        "--systems", "paired-de-en", "--compared", "models/mbert,LASER=vectors", "--tatoeba", "v1",
+    )  # fmt: skip
+    *measured, report = dry_run(RECIPE, *options, "--stages", "untrained,report")
+    named = [words for words in measured if "LASER" in words]
+    assert {(str(args.model), args.layer) for args in map(parse_command, named)} == {("vectors", None)}
+    assert {word for word in report if "/compared/LASER/" in word} == {
+        f"{words[-1]}/sentence-retrieval.json" for words in named
+    }
+    assert any("models/mbert" in words and "--layer" in words for words in measured)

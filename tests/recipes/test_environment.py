@@ -11,16 +11,9 @@ from tests.recipes.commands import RECIPES, ROOT, recipe, write_program
 
 SCRIPTS = sorted(ROOT.glob("recipes/**/*.sh"))
 WHERE_IT_RUNS = {
-    "PATH",
-    "HOME",
-    "USER",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "CUDA_VISIBLE_DEVICES",
-    "PYTHONNOUSERSITE",
+    "PATH", "HOME", "USER", "SHELL", "TERM", "TMPDIR", "CUDA_VISIBLE_DEVICES", "PYTHONNOUSERSITE",
     "PYTHONUSERBASE",
-}
+}  # fmt: skip
 EXPANDED, ASSIGNED, CAPITALS = (
     r"\$\{?[#!]?([A-Za-z_]\w*)",
     r"\b([A-Za-z_]\w*)(?:\[[^]\n]*\])? ?\+?=",

@@ -48,20 +48,11 @@ def trainings(config: str, systems: str = "all") -> dict:
     [
         ([], "--config: expected one of europarl,iwslt,l10n,multi30k,opus,phrasebook, or a file"),
         (["--config", "opus", "--systems", "mnmt,9"], "--systems: found '9', expected one of: pivot mnmt"),
-        (
-            ["--config", "opus", "--seeds", "x"],
-            "--seeds: found 'x', expected a whole number from 1",
-        ),
-        (
-            ["--config", "opus", "--stages", "trian"],
-            "--stages: found 'trian', expected one of: prepare train",
-        ),
         (["--config", "opus", "--systems", "mnmt@enss"], "--systems: found 'mnmt@enss', expected one of: "),
         (
             ["--config", "l10n", "--systems", "mnmt@enss"],
             "--systems: @enss needs the phrases of English text; ",
         ),
-        (["--config", "opus", "--sytems", "1"], "unknown option '--sytems'; --help lists the options"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):

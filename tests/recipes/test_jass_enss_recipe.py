@@ -46,14 +46,6 @@ def after(words: list[str], option: str) -> str:
             ["--config", "enja", "--directions", "ja-zh"],
             "--directions: found 'ja-zh', expected one of: en-ja",
         ),
-        (
-            ["--config", "enja", "--seeds", "x"],
-            "--seeds: found 'x', expected a whole number from 1",
-        ),
-        (
-            ["--config", "enja", "--stages", "train"],
-            "--stages: found 'train', expected one of: prepare parse",
-        ),
         (["--config", "enja"], "--config enja: give an English spaCy pipeline with --spacy-model"),
         (
             ["--config", "aspec-ja-en", "--spacy-model", "model", "--stages", "parse"],

@@ -15,7 +15,6 @@ import pytest
 from tests import hanging
 from tests.recipes.commands import (
     RECIPES,
-    ROOT,
     TRAINED,
     assert_refused,
     configurations,
@@ -66,17 +65,8 @@ def test_the_batch_is_the_papers_on_any_number_of_gpus(config, devices):
 def test_finetuning_of_jass_has_the_batch_of_one_gpu_and_pretraining_of_four(devices, tmp_path):
     common = ("--config", "aspec-ja-en", "--systems", "jass", "--sizes", "3000", "--directions", "ja-en")
     text = ("--data-root", str(tmp_path), "--monolingual", str(tmp_path), "--seeds", "1")
-    found = dry_run(
-        "jass_enss",
-        *common,
-        *text,
-        "--stages",
-        "pretrain,finetune",
-        "--launcher",
-        "gpu",
-        "--gpus",
-        str(devices),
-    )
+    run = ("--stages", "pretrain,finetune", "--launcher", "gpu", "--gpus", str(devices))
+    found = dry_run("jass_enss", *common, *text, *run)
     batches = [(args.batches_per_update, args.max_tokens) for args in map(parse_training, found)]
     assert batches == [(4, 4096), (1, 4096)]
 
@@ -136,15 +126,8 @@ def test_gpus_without_work_are_named():
         (
             ["slurm", "--gpus", "4", "--cpus-per-task", "12"],
             [
-                "srun",
-                "--nodes",
-                "1",
-                "--ntasks-per-node",
-                "1",
-                "--gpus-per-node",
-                "4",
-                "--cpus-per-task",
-                "12",
+                "srun", "--nodes", "1", "--ntasks-per-node", "1", "--gpus-per-node", "4",
+                "--cpus-per-task", "12",
             ],
             "--distributed-world-size 4 --distributed-init-method tcp://localhost:",
         ),
@@ -154,7 +137,7 @@ def test_gpus_without_work_are_named():
             "--distributed-world-size 8",
         ),
     ],
-)
+)  # fmt: skip
 def test_launchers(options, start, end):
     words = training("--launcher", *options)
     assert all(word.startswith(expected) for word, expected in zip(words, start, strict=False))
@@ -245,42 +228,17 @@ def test_the_device_that_trains_is_asked_for_its_precision(launcher):
     words = training("--launcher", launcher)
     device = ["--cpu"] if launcher == "cpu" else []
     asked = [
-        "python",
-        "-m",
-        "fairseq_ext",
-        "on-device",
-        "--precision",
-        "out/models/system1-seed1",
+        "python", "-m", "fairseq_ext", "on-device", "--precision", "out/models/system1-seed1",
         *device,
         "--",
         "fairseq-train",
-    ]
+    ]  # fmt: skip
     assert_in_order(words, *asked)
     assert not {"--fp16", "--autocast-bf16"} & set(words)
     for precision, option in (("bf16", "--autocast-bf16"), ("fp16", "--fp16")):
         if launcher != "cpu" or precision == "bf16":
             words = training("--launcher", launcher, "--precision", precision)
             assert option in words and "on-device" not in words
-
-
-def on_device(tmp_path, *words: str, **environment) -> list[str]:
-    """The arguments of a training that `on-device` starts."""
-    write_program(tmp_path / "bin/fairseq-train", '#!/bin/bash\nprintf "%s\\n" "$@"\n')
-    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    result = subprocess.run(
-        [sys.executable, "-m", "fairseq_ext", "on-device", *words, "--", "fairseq-train", "data dir"],
-        capture_output=True, text=True, timeout=hanging.SECONDS, cwd=tmp_path,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment},
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout.splitlines()
-
-
-def test_a_training_gets_the_option_of_its_precision(tmp_path):
-    (tmp_path / "model").mkdir()
-    for name, options in (("bf16", ["--autocast-bf16"]), ("float32", [])):
-        (tmp_path / "model/precision.txt").write_text(f"{name}\n")
-        assert on_device(tmp_path, "--precision", "model", "--cpu") == ["data dir", *options]
 
 
 # --- Slurm
@@ -432,15 +390,11 @@ def test_the_models_of_the_quickstart_share_a_gpu(cluster, tmp_path):
     environment = {**os.environ, "PATH": path, "CALLS": str(tmp_path / "calls")}
     environment |= {"CUDA_VISIBLE_DEVICES": "6", "COUNTED_GPUS": "1"}
     result = recipe(
-        "quickstart",
-        "--launcher",
-        "gpu",
-        "--output",
-        "out",
+        "quickstart", "--launcher", "gpu", "--output", "out",
         cwd=tmp_path,
         env=environment,
         timeout=hanging.SECONDS,
-    )
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "the others wait" not in result.stderr
     calls = [call for call in (tmp_path / "calls").read_text().splitlines() if call.startswith("train")]

@@ -14,18 +14,8 @@ def plan(folder, name: str, *options: str):
 
 @pytest.mark.slow
 def test_every_system_once_and_its_seeds_counted(tmp_path):
-    result = plan(
-        tmp_path,
-        "zero_shot",
-        "--plan",
-        "1e12",
-        "--config",
-        "phrasebook",
-        "--systems",
-        "0,4,1",
-        "--seeds",
-        "1,10,20",
-    )
+    options = ("--config", "phrasebook", "--systems", "0,4,1", "--seeds", "1,10,20")
+    result = plan(tmp_path, "zero_shot", "--plan", "1e12", *options)
     assert result.returncode == 0, result.stderr
     _, four, one, total = result.stdout.splitlines()
     assert four.split()[:4] == ["system4", "3", "7,200", "7.4e+06"]  # 3 x 2,400 updates of 1,024 words
@@ -37,17 +27,8 @@ def test_every_system_once_and_its_seeds_counted(tmp_path):
 @pytest.mark.slow
 def test_pretraining_and_fine_tuning(tmp_path):
     options = ("--systems", "mass", "--seeds", "1", "--sizes", "3000", "--directions", "ja-en")
-    result = plan(
-        tmp_path,
-        "jass_enss",
-        "--plan",
-        "1e12",
-        "--config",
-        "enja",
-        "--spacy-model",
-        "en_core_web_sm",
-        *options,
-    )
+    own = ("--config", "enja", "--spacy-model", "en_core_web_sm")
+    result = plan(tmp_path, "jass_enss", "--plan", "1e12", *own, *options)
     assert result.returncode == 0, result.stderr
     _, pretraining, finetuning, _ = result.stdout.splitlines()
     assert pretraining.startswith("mass ") and finetuning.startswith("mass-3000-ja-en ")

@@ -99,20 +99,13 @@ def test_help_names_every_option(name):
         (["--config", "ops"], "--config: found 'ops', expected one of"),
         (["--config"], "--config: expected a value"),
         (["--config", "opus", "--systems", "1,9"], "--systems: found '9', expected one of: 0 1 2"),
-        (
-            ["--config", "opus", "--seeds", "x"],
-            "--seeds: found 'x', expected a whole number from 1",
-        ),
+        (["--config", "opus", "--seeds", "x"], "--seeds: found 'x', expected a whole number from 1"),
         (
             ["--config", "opus", "--stages", "trian"],
             "--stages: found 'trian', expected one of: prepare train",
         ),
         (["--config", "opus", "--launcher", "pbs"], "--launcher: found 'pbs', expected one of: cpu gpu"),
         (["--config", "opus", "--precision", "int8"], "--precision: found 'int8', expected one of: auto"),
-        (
-            ["--config", "opus", "--gpus", "0"],
-            "--gpus: found '0', expected a whole number from 1",
-        ),
         (
             ["--config", "opus", "--probe-lines", "few"],
             "--probe-lines: found 'few', expected a whole number from 1",
@@ -128,20 +121,11 @@ def test_help_names_every_option(name):
         (["--config", "opus", "--output", ""], "--output: expected a value"),
         (["--config", "opus", "--output", str(ROOT / "README.md")], "--output: "),
         (["--config", "opus", "--systems", ""], "--systems: expected a value"),
-        (["--config", "opus", "--seeds", ""], "--seeds: expected a value"),
-        (["--config", "opus", "--stages", ""], "--stages: expected a value"),
         (["--config", "opus", "--stages", "prepare train"], "--stages: found 'prepare train', expected one"),
         (["--config", "opus", "--stages", "prepare\ntrain"], "--stages: found 'prepare"),
         (["--config", "opus", "--systems", "1 2"], "--systems: found '1 2', expected one of: 0 1 2"),
         (["--config", "opus", "--systems", "1,,2"], "--systems: found '1,,2', expected a list without empty"),
-        (["--config", "opus", "--seeds", "1,"], "--seeds: found '1,', expected a list without empty items"),
-        (["--config", "opus", "--stages", ","], "--stages: found ',', expected a list without empty items"),
         (["--config", "opus", "--systems", "1,2,1"], "--systems: found '1' twice in '1,2,1', expected every"),
-        (
-            ["--config", "opus", "--seeds", "3,3"],
-            "--seeds: found '3' twice in '3,3', expected every one once",
-        ),
-        (["--config", "opus", "--stages", "train,train"], "--stages: found 'train' twice in 'train,train'"),
         (["--config", "opus", "--seeds", "1", "--seeds", "2"], "--seeds: given twice, expected once"),
         (
             ["--config", "opus", "--seeds", "9999999999"],
@@ -467,29 +451,15 @@ def test_probes_of_every_model_once_and_of_the_outputs_of_all_systems():
     assert first[-1] == ["rm", "-r", "out/states/system4-seed1"]
     translations = [f"out/translations/system{system}-seed{seed}" for system in (0, 4) for seed in (1, 10)]
     assert commands[-1] == [
-        "python",
-        "-m",
-        "eval",
-        "probe",
-        "off-target",
-        *translations,
-        "--output",
-        "out/probes",
-    ]
+        "python", "-m", "eval", "probe", "off-target", *translations, "--output", "out/probes",
+    ]  # fmt: skip
 
 
 def test_the_size_of_the_states_can_be_chosen():
     options = [
-        "--systems",
-        "1",
-        "--seeds",
-        "1",
-        "--probe-lines",
-        "50",
-        "--probe-layers",
-        "L1,L7",
+        "--systems", "1", "--seeds", "1", "--probe-lines", "50", "--probe-layers", "L1,L7",
         "--keep-states",
-    ]
+    ]  # fmt: skip
     states, *others = probe_commands(*options)
     assert states[states.index("--max-lines") + 1] == "50"
     assert states[states.index("--layers") + 1] == "L1,L7"
@@ -830,35 +800,6 @@ def test_processor_seconds_of_every_start_are_noted(models):
     assert failed >= 1.2 and 0 <= finished < failed
 
 
-def test_other_options_do_not_continue_an_old_training(models):
-    (models / "fail").touch()
-    run_training(models, "--systems", "1")
-    result = run_training(models, "--systems", "1", "--", "--lr", "1")
-    assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == (
-        f"error: {models}/system1-seed1: began with --lr 1e-3, found with --lr 1; "
-        "train anew with --force, or give another --output"
-    )
-
-
-def test_a_training_is_trusted_only_with_its_data_and_best_checkpoint(models):
-    run_training(models, "--systems", "1")
-    data = models.parent / "data/iwslt/train.en-it.en.bin"
-    data.write_text("other text")
-    result = run_training(models, "--systems", "1")
-    assert result.returncode == 2
-    assert f"was trained with other data: {data} has changed since" in result.stderr
-    assert "has changed since; train anew with --force" in result.stderr
-    result = run_training(models, "--systems", "1", "--force")
-    assert result.returncode == 0, result.stderr
-    assert (models / "system1-seed1/calls").read_text() == "started\n" * 2
-    (models / "system1-seed1/checkpoint_best.pt").write_bytes(b"PK")
-    result = run_training(models, "--systems", "1")
-    assert result.returncode == 2
-    assert "checkpoint_best.pt: has changed since this training came to its end" in result.stderr
-    assert "trained, skipped" not in result.stderr
-
-
 def test_other_options_train_anew_only_by_force(models):
     run_training(models, "--systems", "1")
     result = run_training(models, "--systems", "1", "--force", "--", "--lr", "1")
@@ -876,13 +817,6 @@ def test_a_precision_that_a_full_disk_left_unsaid_is_said_again(models):
     assert said.read_text() == "float32\n"
     other = run_training(models, "--systems", "1", "--precision", "bf16")
     assert "began with --precision float32, found bf16; give that or auto" in other.stderr
-
-
-def test_a_training_without_a_readable_best_checkpoint_has_not_come_to_its_end(models):
-    (models.parents[1] / "bin/whole.pt").write_bytes(b"PK")
-    result = run_training(models, "--systems", "1")
-    assert result.returncode == 2
-    assert "checkpoint_best.pt: is not a whole checkpoint" in result.stderr
 
 
 @pytest.mark.slow

@@ -69,11 +69,9 @@ def test_a_test_set_that_came_after_the_training_text_is_said(late, tmp_path):
         (["--config", "l10n", "--systems", "esm"], "--systems: found 'esm', expected one of: ems margin-van"),
         (["--config", "l10n", "--tatoeba", "/no/such"], "--tatoeba: /no/such: no such folder"),
         (["--config", "l10n", "--flores", "/no/such"], "--flores: /no/such: no such folder"),
-        (["--config", "l10n", "--comet", "x"], "unknown option '--comet'; --help lists the options"),
         (["--config", "l10n", "--keep-out", "/no/such"], "--keep-out: /no/such: no such folder"),
         (["--config", "l10n", "--output", "a:b"], "--output: a:b: has a colon"),
         (["--config", "ems", "--united-nations", "/tmp"], "--united-nations: ems trains on UNPC, which has"),
-        (["--config", "l10n", "--stages", "translate"], "--stages: found 'translate', expected one of: prep"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_nothing_runs(options, message, tmp_path):

@@ -344,10 +344,9 @@ STORIES = {
         ),
     ),
     "jass_enss": Story(
-        (("recipes/jass_enss/README.md", ""), ("docs/results/jass_enss.md", "")),
+        (("recipes/jass_enss/README.md", ""),),
         ("outputs/jass_enss/enja/report/report.html",),
         for_jass_enss,
-        before=(("python moved.py", "moved.sh"),),
         small=(
             (
                 "^bash recipes/.* --spacy-model en_core_web_sm .*",

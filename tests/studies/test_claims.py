@@ -138,35 +138,35 @@ def test_a_row_waits_for_all_its_trainings(trainings, rows):
 
 
 def test_numbers_are_those_of_scipy(trainings, rows):
-    found = rows(trainings(zero_shot=BLEU, share={"1": [26, 27.5, 29]}))
-    one = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False)
-    low, high = one.confidence_interval(0.95)
+    verdicts = rows(trainings(zero_shot=BLEU, share={"1": [26, 27.5, 29]}))
+    welch = stats.ttest_ind(BLEU["2"], BLEU["1"], equal_var=False)
+    low, high = welch.confidence_interval(0.95)
     both = []
     for margin, side in ((9, "less"), (-9, "greater")):
         for system in "12":
             shifted = np.array(BLEU["x+y"]) - margin
             both.append(stats.ttest_ind(shifted, BLEU[system], equal_var=False, alternative=side).pvalue)
-    smaller, larger = sorted((one.pvalue, max(both)))
+    smaller, larger = sorted((welch.pvalue, max(both)))
     adjusted = 2 * smaller, max(2 * smaller, larger)  # Holm's procedure for two
     p_values = dict(zip((smaller, larger), adjusted, strict=True))
-    assert found[1]["effect"] == f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU"
-    assert (found[1]["p"], found[1]["verdict"]) == (p_text(p_values[one.pvalue]), "agrees")
-    assert found[2]["effect"].startswith("+4.0 [") and found[2]["effect"].count("BLEU") == 2
-    assert (found[2]["p"], found[2]["verdict"]) == (p_text(p_values[max(both)]), "agrees")
+    assert verdicts[1]["effect"] == f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU"
+    assert (verdicts[1]["p"], verdicts[1]["verdict"]) == (p_text(p_values[welch.pvalue]), "agrees")
+    assert verdicts[2]["effect"].startswith("+4.0 [") and verdicts[2]["effect"].count("BLEU") == 2
+    assert (verdicts[2]["p"], verdicts[2]["verdict"]) == (p_text(p_values[max(both)]), "agrees")
     assert (
-        found[1]["smallest difference"]
+        verdicts[1]["smallest difference"]
         == f"{2 * smallest_difference([(1, 3), (-1, 3)], 0.025, False):.1f} BLEU"
     )
     paired = stats.ttest_1samp(np.array(BLEU["1"]) - [26, 27.5, 29], 0)
     low, high = paired.confidence_interval(0.95)
-    assert found[3]["effect"] == f"-23.5 [{low:+.1f}, {high:+.1f}]"
-    assert (found[3]["p"], found[3]["verdict"]) == (p_text(paired.pvalue), "contradicts")
+    assert verdicts[3]["effect"] == f"-23.5 [{low:+.1f}, {high:+.1f}]"
+    assert (verdicts[3]["p"], verdicts[3]["verdict"]) == (p_text(paired.pvalue), "contradicts")
 
 
 def test_all_rows_can_be_tested_by_the_differences_of_every_seed(trainings, rows):
-    found = rows(trainings(zero_shot=BLEU), "--paired")
+    verdicts = rows(trainings(zero_shot=BLEU), "--paired")
     low, high = stats.ttest_rel(BLEU["2"], BLEU["1"]).confidence_interval(0.95)
-    assert found[1]["effect"] == f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU"
+    assert verdicts[1]["effect"] == f"+8.0 [{low:+.1f}, {high:+.1f}] BLEU"
 
 
 def test_a_correlation_over_systems_is_of_means_over_seeds(path, trainings, rows):
@@ -185,12 +185,14 @@ seeds = "three"
     path.write_text(CLAIMS + claim, encoding="utf-8")
     bleu = {**BLEU, "z": [1, 20, 4]}
     shares = {"1": [1, 5, 2], "2": [4, 1, 9], "x+y": [3, 3, 2], "z": [8, 1, 7]}
-    expected = stats.pearsonr([np.mean(bleu[one]) for one in bleu], [np.mean(shares[one]) for one in bleu])
+    expected = stats.pearsonr(
+        [np.mean(bleu[system]) for system in bleu], [np.mean(shares[system]) for system in bleu]
+    )
     low, high = expected.confidence_interval(0.95)
-    found = rows(trainings(zero_shot=bleu, share=shares))[5]
-    assert found["effect"] == f"r = {expected.statistic:.2f} [{low:.2f}, {high:.2f}]"
+    verdict = rows(trainings(zero_shot=bleu, share=shares))[5]
+    assert verdict["effect"] == f"r = {expected.statistic:.2f} [{low:.2f}, {high:.2f}]"
     p_value = 2 * stats.norm.sf(np.arctanh(expected.statistic) * np.sqrt(4 - 3))  # Fisher's transformation
-    assert (found["p"], found["verdict"]) == (p_text(p_value), "cannot tell")
+    assert (verdict["p"], verdict["verdict"]) == (p_text(p_value), "cannot tell")
 
 
 def test_the_level_of_a_file_decides_and_makes_the_intervals(path, trainings, rows):
@@ -200,11 +202,11 @@ def test_the_level_of_a_file_decides_and_makes_the_intervals(path, trainings, ro
     assert 0.15 < test.pvalue < 0.4
     for level, verdict in ((0.05, "cannot tell"), (0.4, "agrees")):
         path.write_text(f"level = {level}\n" + CLAIMS.replace('family = "both"\n', ""), encoding="utf-8")
-        found = rows(trainings(zero_shot=values))[1]
+        row = rows(trainings(zero_shot=values))[1]
         low, high = test.confidence_interval(1 - level)
-        assert (found["effect"], found["verdict"]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
+        assert (row["effect"], row["verdict"]) == (f"+1.7 [{low:+.1f}, {high:+.1f}] BLEU", verdict)
         seen = 2 * smallest_difference([(1, 3), (-1, 3)], level, False)
-        assert found["smallest difference"] == f"{seen:.1f} BLEU"
+        assert row["smallest difference"] == f"{seen:.1f} BLEU"
 
 
 @pytest.mark.parametrize(
@@ -233,9 +235,9 @@ def test_of_several_contrasts_the_one_that_shows_least_decides(
 
 def test_a_training_that_has_no_number(trainings, rows):
     """Its row cannot tell, and its family does not wait for it."""
-    found = rows(trainings(zero_shot=BLEU | {"x+y": [7, "nan", 9]}))
-    assert found[2]["verdict"] == "cannot tell: no zero-shot of `x+y`, seed 10"
-    assert found[1]["verdict"] == "agrees"
+    verdicts = rows(trainings(zero_shot=BLEU | {"x+y": [7, "nan", 9]}))
+    assert verdicts[2]["verdict"] == "cannot tell: no zero-shot of `x+y`, seed 10"
+    assert verdicts[1]["verdict"] == "agrees"
 
 
 @pytest.mark.parametrize(
@@ -309,7 +311,9 @@ def write_scores(folder: Path, model: str, seed: int, bleu: dict[str, float], en
     (training / "training.json").write_text(record, encoding="utf-8")
     measured = Measured()
     run = {"system": {"name": "A", "seed": seed}, "dataset": "toy"}
-    measured.add(run, [row for name, one in bleu.items() for row in numbers({"bleu": one}, direction=name)])
+    measured.add(
+        run, [row for name, value in bleu.items() for row in numbers({"bleu": value}, direction=name)]
+    )
     (folder / "translations" / model).mkdir(parents=True, exist_ok=True)
     write_rows(folder / "translations" / model / "scores.csv", measured.rows)
 
@@ -326,8 +330,8 @@ def test_numbers_of_finished_trainings_are_added(path, trainings, tmp_path):
     write_scores(tmp_path / "lab", "2-seed1", 1, {"en-de": 5.5})
     for _ in range(2):
         assert collected(path, file, tmp_path / "lab") == 0
-        found = {(row.system, row.seed): row.value for row in read_trainings(file).itertuples()}
-        assert found == {("1", 10): 3.0, ("2", 1): 11.0, ("2", 10): 13.0, ("2", 20): 12.0}
+        values = {(row.system, row.seed): row.value for row in read_trainings(file).itertuples()}
+        assert values == {("1", 10): 3.0, ("2", 1): 11.0, ("2", 10): 13.0, ("2", 20): 12.0}
 
 
 def test_a_training_counts_once(path, trainings, tmp_path, capsys):
@@ -368,7 +372,7 @@ def test_what_the_plan_says_of_rows_if_they_were_paired():
     alone = [claim.model_copy(update={"family": ""}) for claim in claims.claims]
     claims = claims.model_copy(update={"claims": alone})
     decisions = decide(claims, read_trainings(ROOT / "studies/trainings.csv"), paired=True)
-    p = {one.claim.number: p_text(one.finding[1]) for one in decisions if one.finding}
+    p = {decision.claim.number: p_text(decision.finding[1]) for decision in decisions if decision.finding}
     text = " ".join((ROOT / "studies/plan.md").read_text(encoding="utf-8").split())
     assert f"rows 8, 18 and 47 would have p of {p[8]}, {p[18]} and {p[47]} before Holm" in text
     assert f"row 2 would have {p[2]}; rows 10 and 12 {p[10]} and {p[12]}" in text

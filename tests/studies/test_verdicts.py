@@ -15,7 +15,7 @@ ABOVE = "above", 0.0
 
 
 def decided(expectation, *estimates) -> str:
-    return verdict(together([finding(*expectation, one) for one in estimates]), 0.05)
+    return verdict(together([finding(*expectation, estimate) for estimate in estimates]), 0.05)
 
 
 def shifted(by: float, deviation: float = 1.0):
@@ -73,15 +73,15 @@ def draws(*systems: int, shift: float = 0.0):
 
 def share(verdicts) -> float:
     """Of verdicts that say anything."""
-    return float(np.mean([one != "cannot tell" for one in verdicts]))
+    return float(np.mean([verdict != "cannot tell" for verdict in verdicts]))
 
 
 @pytest.mark.parametrize("margin", [0.5, 1.0, 4.0])
 def test_false_contradictions_of_systems_at_the_margin(margin):
     """Also where the margin is small beside the deviations, and either side of it is passed by chance."""
     alike = ("alike", margin)
-    found = [decided(alike, difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=margin)]
-    assert np.mean([one == "contradicts" for one in found]) < TOLERATED
+    verdicts = [decided(alike, difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=margin)]
+    assert np.mean([verdict == "contradicts" for verdict in verdicts]) < TOLERATED
 
 
 def test_false_verdicts_of_a_difference():
@@ -100,44 +100,47 @@ def test_false_verdicts_where_trainings_of_a_seed_go_together(seeds, r, low, hig
     """As studies/plan.md says of rows that take them as independent."""
     rng = np.random.default_rng(20)
     pairs = (rng.multivariate_normal([0, 0], [[1, r], [r, 1]], seeds) for _ in range(2000))
-    found = [decided(ABOVE, difference([(1, one[:, 0]), (-1, one[:, 1])])) for one in pairs]
-    assert low <= share(found) <= high
+    verdicts = [decided(ABOVE, difference([(1, pair[:, 0]), (-1, pair[:, 1])])) for pair in pairs]
+    assert low <= share(verdicts) <= high
 
 
 def test_false_verdicts_of_an_interaction():
     signs = (1, -1, -1, 1)
-    found = [decided(ABOVE, difference(list(zip(signs, four, strict=True)))) for four in draws(5, 5, 5, 5)]
-    assert 0.02 < share(found) < TOLERATED
+    verdicts = [decided(ABOVE, difference(list(zip(signs, four, strict=True)))) for four in draws(5, 5, 5, 5)]
+    assert 0.02 < share(verdicts) < TOLERATED
 
 
 def test_false_verdicts_on_systems_that_are_just_not_alike():
     """The true difference is the margin: neither verdict is right."""
-    found = [decided(("alike", 4.0), difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=4.0)]
-    agree, contradict = (found.count(one) / DRAWS for one in ("agrees", "contradicts"))
+    verdicts = [decided(("alike", 4.0), difference([(1, a), (-1, b)])) for a, b in draws(5, 5, shift=4.0)]
+    agree, contradict = (verdicts.count(wrong) / DRAWS for wrong in ("agrees", "contradicts"))
     assert agree < TOLERATED and contradict < TOLERATED
 
 
 def test_false_verdicts_of_a_correlation():
     rng = np.random.default_rng(20)
-    found = [decided(("below", 0.0), correlation(*rng.normal(size=(2, 10)))) for _ in range(DRAWS)]
-    assert 0.02 < share(found) < TOLERATED
+    verdicts = [decided(("below", 0.0), correlation(*rng.normal(size=(2, 10)))) for _ in range(DRAWS)]
+    assert 0.02 < share(verdicts) < TOLERATED
 
 
 def test_false_verdicts_of_a_claim_of_several_parts():
     """Three comparisons with one baseline: nothing is so, and where one is, the claim is still false."""
     for shift in (0.0, 100.0):
-        found = []
+        verdicts = []
         for first, *others in draws(5, 5, 5, 5):
-            parts = [[(1, first + shift), (-1, others[0])], *([(1, first), (-1, one)] for one in others[1:])]
-            found.append(decided(ABOVE, *map(difference, parts)))
-        assert share(found) < TOLERATED
+            parts = [
+                [(1, first + shift), (-1, others[0])],
+                *([(1, first), (-1, other)] for other in others[1:]),
+            ]
+            verdicts.append(decided(ABOVE, *map(difference, parts)))
+        assert share(verdicts) < TOLERATED
 
 
 def test_false_verdicts_of_a_family():
     """The probability of any, of four claims that share a baseline, one of which waits in every fourth."""
     wrong = 0
     for number, (first, *others) in enumerate(draws(5, 5, 5, 5, 5)):
-        findings = [finding(*ABOVE, difference([(1, one), (-1, first)])) for one in others]
+        findings = [finding(*ABOVE, difference([(1, other), (-1, first)])) for other in others]
         p_values = [p_value for _, p_value in findings]
         p_values[0] = 1.0 if number % 4 == 0 else p_values[0]
         wrong += any(p <= 0.05 for p in holm(p_values))

@@ -35,9 +35,15 @@ def _table(name: str, rows: list[dict]) -> Table:
     means = {key: MeanStd.of(values) for key, values in numbers.items()}
     caption = f"{name} of the paper{': ' if shared else ''}{_text(rows[0], shared)}."
     if len(places) > len(systems):
-        titles, lines = systems, [([place], [means.get((place, one)) for one in systems]) for place in places]
+        titles, lines = (
+            systems,
+            [([place], [means.get((place, system)) for system in systems]) for place in places],
+        )
     else:
-        titles, lines = places, [([one], [means.get((place, one)) for place in places]) for one in systems]
+        titles, lines = (
+            places,
+            [([system], [means.get((place, system)) for place in places]) for system in systems],
+        )
     return table_of_means(slug("published", name), caption, ["", *titles], lines)
 
 

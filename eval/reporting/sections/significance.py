@@ -28,20 +28,20 @@ def section(results: ResultSet) -> Section:
 
 def notes(results: ResultSet) -> list[str]:
     """How each comparison file was made."""
-    found = []
+    sentences = []
     for _, record in results.of_kind(KIND):
         corrected = (
             "after Holm's correction over all tests of a table"
             if record["correction"] == "holm"
             else "without correction for the number of tests"
         )
-        found.append(
+        sentences.append(
             f"Test: {TESTS[record['test']]}, {record['samples']} samples, seed {record['seed']}. Bold: p <="
             f" {record['level']} {corrected}. From and to: the {1 - record['level']:.0%} interval. Scores are"
             " means over directions and seeds; the outputs of all seeds for a line, and the lines of the same"
             " number of all directions with equally many lines, are exchanged and drawn together."
         )
-    return found
+    return sentences
 
 
 def table(comparisons: Comparisons, runs: list[Run], part: str) -> Table:
@@ -75,17 +75,17 @@ def table(comparisons: Comparisons, runs: list[Run], part: str) -> Table:
 
 def result_cells(result: dict[str, float], measure: Measure) -> list[Cell]:
     """Of one test; NaN is no number."""
-    known = {name: value for name, value in result.items() if value == value}
-    is_better = known["difference"] > 0
+    numbers = {name: value for name, value in result.items() if value == value}
+    is_better = numbers["difference"] > 0
 
     def number(key: str, sign: str = "", bold: bool = False) -> Cell:
-        value = known[key] * measure.scale
+        value = numbers[key] * measure.scale
         return cell(f"{value:{sign}.{measure.digits}f}", bold, value)
 
     return [
-        number("baseline", bold=known["significant"] == 1 and not is_better),
-        number("system", bold=known["significant"] == 1 and is_better),
+        number("baseline", bold=numbers["significant"] == 1 and not is_better),
+        number("system", bold=numbers["significant"] == 1 and is_better),
         *(number(key, "+") for key in ("difference", "difference_low", "difference_high")),
-        *(cell(p_text(known.get(key)), value=known.get(key)) for key in P_VALUES),
-        number_cell(known.get("agreement"), ".0%"),
+        *(cell(p_text(numbers.get(key)), value=numbers.get(key)) for key in P_VALUES),
+        number_cell(numbers.get("agreement"), ".0%"),
     ]

@@ -10,7 +10,7 @@ from eval.derived.averages import by_group
 from eval.derived.comparisons import Comparisons
 from eval.labels import MEASURES, PLACEMENT, UNKNOWN, language_tag, layer_norm, residual
 from eval.measurements import measured_by
-from eval.reporting.exhibits import Cell, Section, Span, Table, cell, cells, tidy
+from eval.reporting.exhibits import Cell, Section, Table, cell, cells
 from eval.result_set import ResultSet
 from eval.scoring.compare import p_text
 from eval.systems import MeanStd, Run, System
@@ -27,27 +27,27 @@ class Summary:
     comparisons: Comparisons
 
     @cached_property
-    def means(self) -> dict[str, Mapping[tuple, MeanStd]]:
+    def _means(self) -> dict[str, Mapping[tuple, MeanStd]]:
         """Measure -> dataset, system and group -> mean over directions and seeds."""
         scored = by_group(measured_by(self.results, "scores", True)).by_dataset()
         return {
             measure: {
                 (dataset, *place): mean
-                for dataset, of in scored.items()
-                for place, mean in of.means(measure, ("part",)).items()
+                for dataset, measured in scored.items()
+                for place, mean in measured.means(measure, ("part",)).items()
             }
             for measure in MEASURES
         }
 
     def mean(self, system: System, group: str, measure: str = "bleu") -> MeanStd | None:
-        return self.means[measure].get((system.dataset, system.name, group))
+        return self._means[measure].get((system.dataset, system.name, group))
 
     def ranked(self, dataset: str) -> tuple[str, list[System]]:
         """The kind of directions by which systems are ranked, zero-shot if there are any; the best first."""
         for kind in KINDS:
-            systems = [one for one in self.results.on(dataset) if self.mean(one, kind)]
+            systems = [system for system in self.results.on(dataset) if self.mean(system, kind)]
             if systems:
-                return kind, sorted(systems, key=lambda one: -self.mean(one, kind).mean)
+                return kind, sorted(systems, key=lambda system: -self.mean(system, kind).mean)
         return "", []
 
 
@@ -85,50 +85,50 @@ def _verdict(comparisons: Comparisons, best: System, other: System, kind: str) -
         test, sign = tests.loc[kind], 1 if names[1] == best.name else -1
         low, high = sorted(sign * test[end] for end in ("difference_low", "difference_high"))
         verdict = "significant" if test["significant"] else "not significant"
-        level = f"{1 - run.file['level']:.0%}"
+        level, p_value = f"{1 - run.file['level']:.0%}", p_text(test["adjusted_p_value"])
         return (
             f"That is {sign * test['difference']:.1f} more than {other.name} ({level} interval {low:+.1f} to"
-            f" {high:+.1f}, p {_equals(test['adjusted_p_value'])}): the difference is {verdict}."
+            f" {high:+.1f}, p {p_value if p_value.startswith('<') else f'= {p_value}'}): the difference is"
+            f" {verdict}."
         )
     return None
 
 
-def _equals(p_value: float) -> str:
-    text = p_text(p_value)
-    return text if text.startswith("<") else f"= {text}"
-
-
 def notes(summary: Summary) -> list[str]:
     results = summary.results
-    found = ["Mean over directions, then mean ± standard deviation over seeds. In brackets: off-target rate."]
+    sentences = [
+        "Mean over directions, then mean ± standard deviation over seeds. In brackets: off-target rate."
+    ]
     marking = {dataset: summary.comparisons.marking(dataset) for dataset in results.datasets}
-    found += [
+    sentences += [
         f"Bold BLEU on {dataset}: the mean that is shown is significantly higher than that of"
         f" {' and of '.join(compared_with(summary.comparisons, runs))}; see Significance."
         for dataset, runs in marking.items()
         if runs
     ]
     if not any(marking.values()):
-        found.append("No comparison file was given, so no BLEU score is marked as significantly higher.")
+        sentences.append("No comparison file was given, so no BLEU score is marked as significantly higher.")
     for dataset in results.datasets:
         for kind in KINDS:
-            different = {frozenset(names) for one in results.on(dataset) if (names := one.directions(kind))}
-            if len(different) > 1:
-                found.append(f"Not comparable: the systems on {dataset} have different {kind} directions.")
-    return found
+            directions = [system.directions(kind) for system in results.on(dataset)]
+            if len({frozenset(names) for names in directions if names}) > 1:
+                sentences.append(
+                    f"Not comparable: the systems on {dataset} have different {kind} directions."
+                )
+    return sentences
 
 
 def compared_with(comparisons: Comparisons, runs: list[Run]) -> list[str]:
     """What marks compare with, one text for every family of tests."""
-    found = []
+    texts = []
     for axis, run in {run.record["axis"]: run for run in runs}.items():
         others = f"the systems that differ in one thing only, the {axis}"
         if axis is None:
             others = "the systems compared with by name"
         elif axis == PLACEMENT and comparisons.is_of_pre_and_post(run):
             others = "the other one of PreNorm and PostNorm that differ in nothing else"
-        found.append(f"{others} (one family of {run.record['family']['overall']} tests)")
-    return found
+        texts.append(f"{others} (one family of {run.record['family']['overall']} tests)")
+    return texts
 
 
 def summary_table(summary: Summary) -> Table:
@@ -136,41 +136,28 @@ def summary_table(summary: Summary) -> Table:
     rows_of: dict[str, dict[str, System]] = {}
     for system in summary.results.systems:
         rows_of.setdefault(system.name, {})[system.dataset] = system
-    first = [next(iter(systems.values())) for systems in rows_of.values()]
+    firsts = [next(iter(systems.values())) for systems in rows_of.values()]
+    labels = [(system.pivot, columns(system)) for system in firsts]
+    has_names = len(set(labels)) < len(labels) or any(UNKNOWN in label for _, label in labels)
     datasets = summary.results.datasets
-    has_names = needs_names(first)
     names = ["#", *(["System"] if has_names else []), "Layer Norm", "Language Tag", "Res."]
-    header = [
-        [
-            *cells(*[""] * len(names)),
-            *(cell(f"{title} BLEU", width=len(datasets)) for title in KINDS.values()),
-        ],
-        [*cells(*names), *cells(*datasets * len(KINDS))],
-    ]
+    kinds = [cell(f"{title} BLEU", width=len(datasets)) for title in KINDS.values()]
+    header = [[*cells(*[""] * len(names)), *kinds], cells(*names, *datasets * len(KINDS))]
     rows, rules, number, previous = [], set(), 0, None
-    for system, systems in zip(first, rows_of.values(), strict=True):
+    for system, systems in zip(firsts, rows_of.values(), strict=True):
         number += not system.pivot
-        heading = [
-            "0" if system.pivot else str(number),
-            *([system.name] if has_names else []),
-            *columns(system),
-        ]
-        scores = [score_cell(summary, systems.get(one), kind) for kind in KINDS for one in datasets]
-        this = (system.pivot, language_tag(system), residual(system))
-        if previous not in (None, this):
+        heading = ["0" if system.pivot else number, *([system.name] if has_names else []), *columns(system)]
+        scores = [score_cell(summary, systems.get(dataset), kind) for kind in KINDS for dataset in datasets]
+        tags_and_residual = (system.pivot, *columns(system)[1:])
+        if previous not in (None, tags_and_residual):
             rules.add(len(rows))
-        previous = this
+        previous = tags_and_residual
         rows.append([*cells(*heading), *scores])
     caption = (
         "BLEU and off-target rates (in brackets), in the layout of Table 8.2. Res.: self-attention residual,"
         " with (w/) or without (w/o). Bold: significantly higher."
     )
     return Table("summary", caption, header, rows, frozenset(rules), data=summary_data(summary))
-
-
-def needs_names(systems: list[System]) -> bool:
-    labels = [(one.pivot, columns(one)) for one in systems]
-    return len(set(labels)) < len(labels) or any(UNKNOWN in label for _, label in labels)
 
 
 def columns(system: System) -> tuple[str, str, str]:
@@ -183,27 +170,24 @@ def score_cell(summary: Summary, system: System | None, kind: str) -> Cell:
     bleu = system and summary.mean(system, kind)
     if not bleu:
         return cell(UNKNOWN)
-    spans = [Span(MEASURES["bleu"].show(bleu), bold=summary.comparisons.is_higher(system, kind, bleu))]
-    off_target = summary.mean(system, kind, "off_target")
-    if kind == "zero-shot" and off_target:
-        spans.append(Span(f" ({MEASURES['off_target'].show(off_target.mean)})"))
-    return Cell(tuple(spans), value=bleu.mean)
+    off_target = kind == "zero-shot" and summary.mean(system, kind, "off_target")
+    rate = f"({MEASURES['off_target'].show(off_target.mean)})" if off_target else ""
+    is_higher = summary.comparisons.is_higher(system, kind, bleu)
+    return Cell(MEASURES["bleu"].show(bleu), is_higher, bleu.mean, after=rate)
 
 
 def summary_data(summary: Summary) -> list[list]:
     """Every average of every system: one row per system, dataset and group."""
-    rows = []
+    measures = [f"{measure}_{part}" for measure in MEASURES for part in ("mean", "std")]
+    rows = [["system", "layer_norm", "language_tag", "residual", "dataset", "group", "seeds", *measures]]
     for system in summary.results.systems:
         for group in GROUPS:
-            values = [summary.mean(system, group, measure) for measure in MEASURES]
+            means = [summary.mean(system, group, measure) for measure in MEASURES]
             numbers = [
-                number for value in values for number in ((value.mean, value.std) if value else (None, None))
+                number for mean in means for number in ((mean.mean, mean.std) if mean else (None, None))
             ]
-            if any(values):
+            if any(means):
                 rows.append(
                     [system.name, *columns(system), system.dataset, group, len(system.runs), *numbers]
                 )
-    measures = [f"{measure}_{part}" for measure in MEASURES for part in ("mean", "std")]
-    return tidy(
-        ["system", "layer_norm", "language_tag", "residual", "dataset", "group", "seeds", *measures], rows
-    )
+    return rows

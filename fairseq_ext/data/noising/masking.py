@@ -1,5 +1,6 @@
-"""Masking tasks: MASS (Song et al. 2019; thesis 4.2.2), MultiMASS (4.4.4), BMASS (4.3.1, table 4.2), and text
-infilling (BART, Lewis et al. 2020; 4.4.4). PMASS, which masks phrases of a tree, is in `pmass`.
+"""Masking tasks: MASS (Song et al. 2019; thesis 4.2.2), MultiMASS (thesis 4.4.4), BMASS (thesis 4.3.1,
+table 4.2), and text infilling (BART, Lewis et al. 2020; thesis 4.4.4). PMASS, which masks phrases of a tree,
+is in `pmass`.
 """
 
 import numpy as np

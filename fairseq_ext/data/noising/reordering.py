@@ -1,4 +1,4 @@
-"""Reordering tasks: deshuffling (thesis 4.4.4), BRSS (4.3.1) and HFSS (4.3.2)."""
+"""Reordering tasks: deshuffling (thesis 4.4.4), BRSS (thesis 4.3.1) and HFSS (thesis 4.3.2)."""
 
 import numpy as np
 

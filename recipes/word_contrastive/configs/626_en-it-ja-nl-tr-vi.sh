@@ -4,6 +4,7 @@
 source "$ROOT/recipes/word_contrastive/configs/222_en-ja.sh"
 LANGUAGES=(en it ja nl tr vi)
 SAVE_UPDATES=2000 # and validate
+TRAINING_PAIRS=1031000
 [[ -n $DATA_ROOT ]] || CORPUS=mtdata
 CORPUS_OPTIONS=(
   --train Neulab-tedtalks_train-1-eng-{ita,jpn,nld} OPUS-setimes-v2-eng-tur StanfordNLP-iwslt15_train-1-eng-vie

@@ -5,6 +5,7 @@ source "$ROOT/recipes/word_contrastive/configs/222_en-ja.sh"
 LANGUAGES=(en et kk my ro tr)
 TOKENIZER_OPTIONS=(--tokenizer moses my=none) # segment Burmese with myseg.py before
 SAVE_UPDATES=2000                       # and validate
+TRAINING_PAIRS=2860000
 [[ -n $DATA_ROOT ]] || CORPUS=mtdata
 CORPUS_OPTIONS=(
   --train Statmt-europarl-7-est-eng OPUS-paracrawl-v1-eng-est

@@ -202,7 +202,7 @@ def test_bad_input(step, tmp_path, write_corpus, corpus, model):
             "--parser conllu reads parses; leave it out",
         ),
         ((corpus, "--parser", "conllu", "--parses", corpus), "train.en-ja.en.conllu: no such file"),
-        ((corpus, "--model", model, "--text", tmp_path / "bad"), "expected the text behind"),
+        ((corpus, "--model", model, "--text", tmp_path / "bad"), "expected what belongs to"),
         ((corpus, "--model", model, "--text", out), "`phrases.en` did not finish here; run it again"),
         ((corpus, "--model", model, "--lang", "de"), "no files named SPLIT.….de"),
         ((tmp_path / "nothing", "--model", model), "no such folder"),

@@ -39,22 +39,22 @@ def numbers_of(folders) -> dict[str, dict[str, float]]:
 
 
 def test_ways_to_decode_are_systems_of_their_own(folders):
-    found = numbers_of(folders)
+    measured = numbers_of(folders)
     contrasted = "A, source contrast 0.7 (contrast seed 3), language contrast 0.1"
-    assert set(found) == {"A", contrasted, "A (pivot en)"}
+    assert set(measured) == {"A", contrasted, "A (pivot en)"}
     cost = ("on_target_lines", "lines", "sentences_per_second", "tokens_per_sentence", "relative_tokens")
-    assert [found["A"][name] for name in cost] == [2, 4, 4.0, 100, 1.0]
-    assert [found[contrasted][name] for name in cost] == [4, 4, 1.6, 300, 3.0]
-    pivot = found["A (pivot en)"]  # translated elsewhere: the cost is not known
+    assert [measured["A"][name] for name in cost] == [2, 4, 4.0, 100, 1.0]
+    assert [measured[contrasted][name] for name in cost] == [4, 4, 1.6, 300, 3.0]
+    pivot = measured["A (pivot en)"]  # translated elsewhere: the cost is not known
     assert [pivot.get(name) for name in cost] == [2, 4, None, None, None]
-    assert (found["A"]["kind"], found["A"]["off_target"]) == ("zero-shot", 0.5)
+    assert (measured["A"]["kind"], measured["A"]["off_target"]) == ("zero-shot", 0.5)
 
 
 def test_the_cost_of_other_directions_is_no_ratio(folders, scored, texts):
     """A pivot translates zero-shot directions alone, whose sentences have other lengths."""
     pivot = scored("A", {"de-fr": texts["fr"]}, folder="pivot", pivot="en", decoding={**COST, "sentences": 4})
-    found = numbers_of([folders[0], pivot])["A (pivot en)"]
-    assert found["tokens_per_sentence"] == 200 and "relative_tokens" not in found
+    measured = numbers_of([folders[0], pivot])["A (pivot en)"]
+    assert measured["tokens_per_sentence"] == 200 and "relative_tokens" not in measured
     plain = scored("A", {"de-fr": texts["fr"]}, folder="zero-shot", decoding={**COST, "sentences": 4})
     assert numbers_of([plain, pivot])["A (pivot en)"]["relative_tokens"] == 1.0
 

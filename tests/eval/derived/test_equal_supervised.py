@@ -1,60 +1,59 @@
 """Zero-shot translation at equal supervised BLEU, on curves with known crossings."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from eval.derived.equal_supervised import Reached, at_equal_supervised
-from eval.derived.training_curves import Training
+from eval.derived.equal_supervised import at_equal_supervised
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
 UPDATES = [100, 200, 400]
 
 
-def run(supervised, zero_shot, off_target=(0.1, 0.2, 0.4)) -> Training:
-    scores = {
-        ("supervised", "bleu"): list(supervised),
-        ("zero-shot", "bleu"): list(zero_shot),
-        ("zero-shot", "off_target"): list(off_target),
+def run(supervised, zero_shot, off_target=(0.1, 0.2, 0.4)) -> pd.DataFrame:
+    columns = {
+        ("supervised", "bleu"): supervised,
+        ("zero-shot", "bleu"): zero_shot,
+        ("zero-shot", "off_target"): off_target,
     }
-    return Training("A", None, "toy", UPDATES, scores, {})
+    return pd.DataFrame(columns, index=UPDATES, dtype=float)
 
 
 def test_between_the_checkpoints_around_the_level():
     """The second training ends lowest, with 20: the first is there halfway between its last two."""
     slow, fast = run((2, 10, 20), (1, 3, 8)), run((10, 16, 24), (6, 10, 4))
     assert at_equal_supervised([fast, slow]) == [
-        Reached(level=20, updates=300, bleu=7, off_target=pytest.approx(0.3)),
-        Reached(level=20, updates=400, bleu=8, off_target=pytest.approx(0.4)),
+        {"level": 20, "updates": 300, "bleu": 7, "off_target": pytest.approx(0.3)},
+        {"level": 20, "updates": 400, "bleu": 8, "off_target": pytest.approx(0.4)},
     ]
 
 
 def test_as_numpy_interpolates_a_curve_that_rises():
     rng = np.random.default_rng(1)
     runs = [run(np.sort(rng.uniform(0, 9, 3)), rng.uniform(0, 9, 3)) for _ in range(9)]
-    level = min(one.scores["supervised", "bleu"][-1] for one in runs)
-    for one, reached in zip(runs, at_equal_supervised(runs), strict=True):
-        curve = one.scores["supervised", "bleu"]
-        if curve[0] >= level:
+    level = min(training["supervised", "bleu"].iloc[-1] for training in runs)
+    for training, reached in zip(runs, at_equal_supervised(runs), strict=True):
+        curve = training["supervised", "bleu"]
+        if curve.iloc[0] >= level:
             assert reached is None
             continue
-        assert reached.updates == pytest.approx(np.interp(level, curve, UPDATES))
-        assert reached.bleu == pytest.approx(np.interp(level, curve, one.scores["zero-shot", "bleu"]))
+        assert reached["updates"] == pytest.approx(np.interp(level, curve, UPDATES))
+        assert reached["bleu"] == pytest.approx(np.interp(level, curve, training["zero-shot", "bleu"]))
 
 
 def test_the_first_time_that_a_level_is_reached():
     falling = run((1, 9, 7), (0, 4, 1))
-    assert at_equal_supervised([falling, run((1, 2, 5), (0, 0, 0))])[0].updates == 150
+    assert at_equal_supervised([falling, run((1, 2, 5), (0, 0, 0))])[0]["updates"] == 150
 
 
 def test_what_has_no_number():
     """Above the level from the beginning; no off-target rate; no supervised direction."""
     early, slow = run((6, 7, 8), (1, 2, 3)), run((1, 2, 5), (1, 2, 3), (None, None, None))
     assert at_equal_supervised([early, slow])[0] is None
-    assert at_equal_supervised([early, slow])[1].off_target is None
-    lonely = run((None,) * 3, (1, 2, 3))
-    lonely.scores.pop(("supervised", "bleu"))
+    assert np.isnan(at_equal_supervised([early, slow])[1]["off_target"])
+    lonely = run((None,) * 3, (1, 2, 3)).drop(columns=[("supervised", "bleu")])
     assert at_equal_supervised([slow, lonely]) == [None, None]
 
 

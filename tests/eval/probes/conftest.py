@@ -1,6 +1,7 @@
 """The commands of probes, and what they print."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,15 +21,34 @@ def llr(command, tmp_path):
 
 
 @pytest.fixture
+def report(command, tmp_path):
+    """Function of result files: the folder of their report."""
+
+    def make(*files) -> Path:
+        result = command("report", *files, "--output", tmp_path / "report")
+        assert result.status == 0, result.err
+        return tmp_path / "report"
+
+    return make
+
+
+@pytest.fixture
 def row_of():
     """Function of HTML and first cells: the other cells of the one row that begins with these."""
 
     def find(html: str, *first: str) -> list[str]:
         rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.S) for row in html.split("<tr")]
-        (found,) = [row[len(first) :] for row in rows if tuple(map(str.strip, row[: len(first)])) == first]
-        return [text.strip() for text in found]
+        (cells,) = [row[len(first) :] for row in rows if tuple(map(str.strip, row[: len(first)])) == first]
+        return [text.strip() for text in cells]
 
     return find
+
+
+def refused(result) -> str:
+    """The one error of a command that refused its input."""
+    assert result.status == 2, result.err
+    (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
+    return line.removeprefix("error: ")
 
 
 @pytest.fixture
@@ -36,8 +56,6 @@ def one_line():
     """Function that demands a result with one error that contains a message."""
 
     def check(result, message: str) -> None:
-        assert result.status == 2
-        (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
-        assert message in line
+        assert message in refused(result)
 
     return check

@@ -31,8 +31,8 @@ def write_store(
         text = "-".join(direction)
         part = f"test.encoder.{text}"
         tokens = [
-            np.array([*[TAG] * tagged, *[WORD] * (one.shape[1] - 1 - tagged), EOS], dtype=np.int32)
-            for one in sentences
+            np.array([*[TAG] * tagged, *[WORD] * (sentence.shape[1] - 1 - tagged), EOS], dtype=np.int32)
+            for sentence in sentences
         ]
         writer = PartWriter(folder / part, tokens, len(layers), sentences[0].shape[2], dtype)
         writer.write(range(len(sentences)), np.concatenate(sentences, axis=1))

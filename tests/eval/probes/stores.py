@@ -23,11 +23,11 @@ SYSTEM = {
 
 def random_sentences(rng, count: int, tag: int, first: bool) -> list[np.ndarray]:
     """`__xx__ w1 … </s>` (encoder), or with `</s>` in front (decoder input)."""
-    found = []
+    sentences = []
     for _ in range(count):
         words = rng.integers(FIRST_WORD, FIRST_WORD + 50, rng.integers(1, 6)).tolist()
-        found.append(np.array([EOS, tag, *words] if first else [tag, *words, EOS]))
-    return found
+        sentences.append(np.array([EOS, tag, *words] if first else [tag, *words, EOS]))
+    return sentences
 
 
 def write_store(
@@ -89,12 +89,12 @@ def planted(at: str, question: str, only_tags: bool = False, distance: float = 1
     """States from which the language of a question can be read in one layer, and nothing in others."""
 
     def states(rng, direction, side, layer, tokens):
-        found = noise(rng, direction, side, layer, tokens)
+        values = noise(rng, direction, side, layer, tokens)
         if layer == at:
             language = direction[0 if question == "source" else 1]
             mask = np.isin(tokens, list(TAGS.values())) if only_tags else np.ones(len(tokens), bool)
-            found[mask, LANGUAGES.index(language)] += distance
-        return found
+            values[mask, LANGUAGES.index(language)] += distance
+        return values
 
     return states
 

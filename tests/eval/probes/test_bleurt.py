@@ -19,12 +19,12 @@ def model(tmp_path):
 def by_the_port(folder, references: list[str], hypotheses: list[str]) -> list[float]:
     port = BleurtForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = BleurtSPTokenizer(str(folder / "spm.model"))
-    found = []
+    scores = []
     for pair in zip(references, hypotheses, strict=True):
         with torch.no_grad():
             inputs = tokenizer(*pair, truncation=True, max_length=96, return_tensors="pt")
-            found.append(port(**inputs).logits.item())
-    return found
+            scores.append(port(**inputs).logits.item())
+    return scores
 
 
 def test_scores_are_those_of_the_port(model, translated, texts, command, tmp_path):

@@ -15,11 +15,11 @@ STEPS = Protocol(protocol="paper", epochs=2, lr=0.01, batch_size=16, seeds=[3, 8
 
 def separate(store, layer: int, side: str, start: LinearClassifiers, seed: int, question: int, labels, steps):
     """One classifier alone: `nn.Linear`, sentence by sentence, torch's loss."""
-    one = nn.Linear(8, 4)
+    classifier = nn.Linear(8, 4)
     columns = slice(seed * 8 + question * 4, seed * 8 + question * 4 + 4)
-    one.weight.data = start.weight.data[layer, :, columns].T.clone()
-    one.bias.data = start.bias.data[layer, 0, columns].clone()
-    optimizer = torch.optim.Adam(one.parameters(), lr=steps.lr)
+    classifier.weight.data = start.weight.data[layer, :, columns].T.clone()
+    classifier.bias.data = start.bias.data[layer, 0, columns].clone()
+    optimizer = torch.optim.Adam(classifier.parameters(), lr=steps.lr)
     sentences = [
         torch.tensor(
             np.array(part.all_states[layer, part.offsets[i] : part.offsets[i + 1]], dtype=np.float32)
@@ -31,9 +31,9 @@ def separate(store, layer: int, side: str, start: LinearClassifiers, seed: int, 
         states = torch.cat([sentences[i] for i in batch])
         gold = torch.cat([torch.full((len(sentences[i]),), labels[i, question]) for i in batch])
         optimizer.zero_grad()
-        nn.functional.cross_entropy(one(states), gold).backward()
+        nn.functional.cross_entropy(classifier(states), gold).backward()
         optimizer.step()
-    return one
+    return classifier
 
 
 def gold_labels(sentences: int = 20) -> np.ndarray:
@@ -46,7 +46,7 @@ def test_classifiers_trained_together_equal_those_trained_alone(tmp_path):
     labels, seeds = gold_labels(), STEPS.seeds
     of_sides = {side: parts_of(store, "valid", ENGLISH_CENTRIC, side) for side in ("encoder", "decoder")}
     sets = {side: TrainingSet(parts, per_token(parts, labels), "all") for side, parts in of_sides.items()}
-    trained = {side: train(one, [4, 4], STEPS, side).classifiers for side, one in sets.items()}
+    trained = {side: train(sentences, [4, 4], STEPS, side).classifiers for side, sentences in sets.items()}
     for side, layers in (("encoder", 3), ("decoder", 2)):
         start = LinearClassifiers(layers, 8, [4, 4], seeds)
         assert not torch.allclose(start.weight, trained[side].weight, atol=1e-3)
@@ -65,16 +65,16 @@ def test_classifiers_trained_together_equal_those_trained_alone(tmp_path):
 
 
 def test_a_seed_starts_the_same_way_whatever_other_seeds_there_are():
-    both, one = LinearClassifiers(2, 8, [4, 3], [3, 8]), LinearClassifiers(2, 8, [4, 3], [8])
-    assert torch.equal(both.weight[:, :, 7:], one.weight)
-    assert one.weight.abs().max() <= 1 / np.sqrt(8)
-    assert not torch.equal(both.weight[:, :, :7], one.weight)
+    both, alone = LinearClassifiers(2, 8, [4, 3], [3, 8]), LinearClassifiers(2, 8, [4, 3], [8])
+    assert torch.equal(both.weight[:, :, 7:], alone.weight)
+    assert alone.weight.abs().max() <= 1 / np.sqrt(8)
+    assert not torch.equal(both.weight[:, :, :7], alone.weight)
 
 
 def test_every_sentence_is_in_one_batch_of_every_epoch_in_another_order():
-    epochs, found = zip(*batches(10, 4, 2), strict=True)
-    assert [len(batch) for batch in found] == [4, 4, 2, 4, 4, 2]
+    epochs, numbers = zip(*batches(10, 4, 2), strict=True)
+    assert [len(batch) for batch in numbers] == [4, 4, 2, 4, 4, 2]
     assert epochs == (1, 1, 1, 2, 2, 2)
-    first, second = np.concatenate(found[:3]), np.concatenate(found[3:])
+    first, second = np.concatenate(numbers[:3]), np.concatenate(numbers[3:])
     assert sorted(first) == sorted(second) == list(range(10))
     assert first.tolist() != second.tolist()

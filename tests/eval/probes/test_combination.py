@@ -15,7 +15,7 @@ BLEU = {"base": (3, 4, 5), "a": (6, 6, 9), "b": (5, 4, 6), "a+b": (9, 5, 8)}
 
 @pytest.fixture
 def folders(tmp_path):
-    found = []
+    written = []
     for name, values in BLEU.items():
         for seed, bleu in enumerate(values, 1):
             folder = tmp_path / f"{name}-{seed}"
@@ -27,8 +27,8 @@ def folders(tmp_path):
                 "directions": {"de-fr": scored_direction("zero-shot", **entry)},
             }  # fmt: skip
             write_scores(folder / "scores.json", record)
-            found.append(folder)
-    return found
+            written.append(folder)
+    return written
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def effects(tmp_path) -> dict[str, float]:
 
 def test_paired_by_seed(probe, folders, tmp_path):
     assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
-    found, (base, a, b, both) = effects(tmp_path), map(np.array, BLEU.values())
+    measured, (base, a, b, both) = effects(tmp_path), map(np.array, BLEU.values())
     expected = {
         "first": a - base,
         "second": b - base,
@@ -59,30 +59,30 @@ def test_paired_by_seed(probe, folders, tmp_path):
     }
     for name, differences in expected.items():
         interval = ttest_1samp(differences, 0).confidence_interval(0.95)
-        values = found[name], found[f"{name}_low"], found[f"{name}_high"]
+        values = measured[name], measured[f"{name}_low"], measured[f"{name}_high"]
         assert values == pytest.approx((differences.mean(), *interval)), name
 
 
 def test_paired_by_the_seeds_that_all_have(probe, folders, tmp_path):
     """A system of which one seed is not finished."""
     assert probe(*folders[:-1], "--combine", "base:a:b:a+b", "--paired").status == 0
-    found = effects(tmp_path)
+    measured = effects(tmp_path)
     differences = [BLEU["a+b"][seed] - BLEU["base"][seed] for seed in (0, 1)]
-    assert (found["seeds"], found["both"]) == (2, pytest.approx(np.mean(differences)))
+    assert (measured["seeds"], measured["both"]) == (2, pytest.approx(np.mean(differences)))
 
 
 def test_of_other_seeds_and_by_folders(probe, folders, tmp_path):
     names = [str(folders[3 * number]) for number in range(4)]
     assert probe(*folders[:-1], "--combine", ":".join(names)).status == 0
-    found = effects(tmp_path)
+    measured = effects(tmp_path)
     interval = ttest_ind(BLEU["a+b"][:2], BLEU["base"], equal_var=False).confidence_interval(0.95)
-    assert (found["both_low"], found["both_high"]) == pytest.approx(tuple(interval))
-    assert found["interaction"] == pytest.approx(7 - 4 - 3 - 1)
+    assert (measured["both_low"], measured["both_high"]) == pytest.approx(tuple(interval))
+    assert measured["interaction"] == pytest.approx(7 - 4 - 3 - 1)
     result = probe(*folders[:-3:3], folders[-1], "--combine", "base:a:b:a+b", "--paired")
     assert result.status == 2 and "needs a seed that all four have" in result.err
     assert probe(*folders[::3], "--combine", "base:a:b:a+b").status == 0
-    found = effects(tmp_path)
-    assert found["sum"] == 5 and not any(name.endswith(("_low", "_high")) for name in found)
+    measured = effects(tmp_path)
+    assert measured["sum"] == 5 and not any(name.endswith(("_low", "_high")) for name in measured)
 
 
 def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
@@ -103,11 +103,9 @@ def test_directions_are_the_same_in_whatever_order(probe, folders, tmp_path):
     )
 
 
-def test_in_the_report(probe, folders, command, tmp_path):
+def test_in_the_report(probe, folders, report, tmp_path):
     assert probe(*folders, "--combine", "base:a:b:a+b", "--paired").status == 0
-    result = command("report", tmp_path / "out/combination.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/combination.json") / "report.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == 1 and ">a and b: a+b<" in page and ">+3.0 [" in page
 
 

@@ -47,19 +47,19 @@ def derivatives(read, count: int) -> list[list[float]]:
     Args:
         read: log-probabilities of the predictions, of the number of a token and its factor.
     """
-    found = []
+    slopes = []
     for number in range(count):
         above, below = read(number, 1 + STEP), read(number, 1 - STEP)
-        found.append([abs(a - b) / (2 * STEP) for a, b in zip(above, below, strict=True)])
-    return found
+        slopes.append([abs(a - b) / (2 * STEP) for a, b in zip(above, below, strict=True)])
+    return slopes
 
 
-def expected_shares(found: list[list[float]], chosen: list[bool]) -> list[float]:
+def expected_shares(slopes: list[list[float]], chosen: list[bool]) -> list[float]:
     """Of every prediction, by a plain loop."""
     rows = []
-    for place in range(len(found[0])):
-        total = sum(of_token[place] for of_token in found)
-        rows.append(sum(of[place] for of, is_chosen in zip(found, chosen, strict=True) if is_chosen) / total)
+    for place in range(len(slopes[0])):
+        total = sum(of_token[place] for of_token in slopes)
+        rows.append(sum(of[place] for of, is_chosen in zip(slopes, chosen, strict=True) if is_chosen) / total)
     return rows
 
 
@@ -84,13 +84,13 @@ def test_our_models_against_finite_differences(tmp_path, data):
         weight[token] = before
         return log_probabilities(logits, following)
 
-    found = derivatives(read, len(ids) + len(given))
+    slopes = derivatives(read, len(ids) + len(given))
     source, tags, _ = shares(reader.hidden, [row], reader.tags, reader.eos)
-    is_source = [number < len(ids) for number in range(len(found))]
+    is_source = [number < len(ids) for number in range(len(slopes))]
     is_tag = [token in reader.tags for token in (*ids, *given)]
     assert any(is_tag)
-    assert source[0].tolist() == pytest.approx(expected_shares(found, is_source), abs=CLOSE)
-    assert tags[0].tolist() == pytest.approx(expected_shares(found, is_tag), abs=CLOSE)
+    assert source[0].tolist() == pytest.approx(expected_shares(slopes, is_source), abs=CLOSE)
+    assert tags[0].tolist() == pytest.approx(expected_shares(slopes, is_tag), abs=CLOSE)
 
 
 @pytest.mark.parametrize("kind", ["nllb", "opus-mt-mul", "madlad"])
@@ -118,13 +118,13 @@ def test_models_of_transformers_against_finite_differences(tmp_path, kind):
                 model(inputs_embeds=source, decoder_inputs_embeds=target).logits, following
             )
 
-    found = derivatives(read, length + len(given))
+    slopes = derivatives(read, length + len(given))
     source, tags, attention = shares(reader.hidden, [row], reader.tags, reader.eos)
     assert source[0].tolist() == pytest.approx(
-        expected_shares(found, [number < length for number in range(len(found))]), abs=CLOSE
+        expected_shares(slopes, [number < length for number in range(len(slopes))]), abs=CLOSE
     )
     is_tag = [token in reader.tags for token in (*row.encoder, *row.decoder)]
-    assert tags[0].tolist() == pytest.approx(expected_shares(found, is_tag), abs=CLOSE)
+    assert tags[0].tolist() == pytest.approx(expected_shares(slopes, is_tag), abs=CLOSE)
     torch.testing.assert_close(attention.sum(2), torch.ones(1, len(following), dtype=torch.float64))
 
 
@@ -134,9 +134,9 @@ def test_a_batch_is_its_lines(tmp_path, data, tags):
     reader = system(tmp_path, data)
     lines, outputs = ["w1 w2 w3 w4 w5", "w2", "w9 w8 w7"], ["w20", "w21 w22 w23 w24", ""]
     together = contributions_of(reader, ("de", "fr"), lines, outputs, 1000)
-    for line, output, found in zip(lines, outputs, together, strict=True):
+    for line, output, contribution in zip(lines, outputs, together, strict=True):
         (alone,) = contributions_of(reader, ("de", "fr"), [line], [output], 1000)
-        assert found == pytest.approx(alone, abs=1e-5)
+        assert contribution == pytest.approx(alone, abs=1e-5)
         (row,) = reader.tokens([line], ("de", "fr"), [output])
         source, _, attention = shares(reader.hidden, [row], reader.tags, reader.eos)
         assert alone.source == pytest.approx(source[0, 1:].mean().item(), abs=1e-6)  # behind the tag
@@ -150,16 +150,16 @@ def test_a_model_that_looks_at_its_source_alone(tmp_path, data):
     """What the decoder reads is nothing: embeddings of zeros contribute zero."""
     reader = system(tmp_path, data)
     reader.hidden.model.decoder.embed_tokens.weight.data.zero_()
-    (found,) = contributions_of(reader, ("de", "fr"), ["w1 w2"], ["w20 w21"], 1000)
-    assert found.source == pytest.approx(1)
+    (contribution,) = contributions_of(reader, ("de", "fr"), ["w1 w2"], ["w20 w21"], 1000)
+    assert contribution.source == pytest.approx(1)
 
 
 def test_stock_fairseq(tmp_path):
     case = with_byte_pairs(tmp_path / "data")
     files = {"data": case.folder, "bpe_codes": case.folder / "codes", "lowercase": True}
     reader = load_model(FairseqModel(case.folder / "model.pt", **files), options=OPTIONS)
-    (found,) = contributions_of(reader, ("de", "en"), TEXT["de"][:1], TEXT["en"][:1], 1000)
-    assert 0 < found.source < 1 and found.tags == 0 and 0 < found.attention_to_words < 1
+    (contribution,) = contributions_of(reader, ("de", "en"), TEXT["de"][:1], TEXT["en"][:1], 1000)
+    assert 0 < contribution.source < 1 and contribution.tags == 0 and 0 < contribution.attention_to_words < 1
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def translated(command, tmp_path, data):
     return given
 
 
-def test_rows_on_and_off_target(command, tmp_path, data, translated):
+def test_rows_on_and_off_target(command, tmp_path, data, translated, report):
     given = (tmp_path / "out", *translated, "--cpu", "--output", tmp_path / "probe")
     result = command("probe", "contribution", *given)
     assert result.status == 0, result.err
@@ -186,8 +186,7 @@ def test_rows_on_and_off_target(command, tmp_path, data, translated):
         )
         assert 0 < values["all", measure] < 1
         assert weighted / 4 == pytest.approx(values["all", measure])
-    result = command("report", tmp_path / "probe/contribution.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
+    report(tmp_path / "probe/contribution.json")
     assert "What translations are predicted from" in (tmp_path / "report/report.html").read_text()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from eval.probes.cosine import parallel_cosine
 from eval.probes.store import INDEX
+from tests.eval.probes.conftest import refused
 from tests.eval.probes.planted import sentence_states, write_store
 from tests.eval.rows import values_of
 
@@ -64,7 +65,7 @@ def test_the_cosine_of_the_planted_angles(store, probe, cosines):
     assert cosines(direction="de-en", kind="supervised") == pytest.approx([1, 0.5, 0], abs=1e-5)
 
 
-def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, cosines, tmp_path, command):
+def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, cosines, tmp_path, report):
     folders = [
         store("a", [0, 60, 90]),
         store("b1", [60, 60, 0], name="B"),
@@ -76,9 +77,7 @@ def test_the_change_from_the_first_system_with_means_over_seeds(store, probe, co
     assert list(changes) == ["de-en", "de-fr", "mean of supervised", "mean of zero-shot"]
     for values in changes.values():
         assert values == pytest.approx(expected, abs=1e-5)
-    result = command("report", tmp_path / "out/cosine.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/cosine.json") / "report.html").read_text(encoding="utf-8")
     assert html.count("<figure>") == html.count('download="') == 2
 
 
@@ -131,17 +130,10 @@ def test_two_sets_or_ways_are_shown_together_only_where_it_is_asked_for(
     assert list((tmp_path / "report/plots").glob("cosine_change*.png"))
 
 
-def refused(result) -> str:
-    assert result.status == 2, result.err
-    (line,) = [line for line in result.err.splitlines() if line.startswith("error: ")]
-    return line.removeprefix("error: ")
-
-
-def test_a_result_without_runs_shows_nothing(command, tmp_path):
+def test_a_result_without_runs_shows_nothing(report, tmp_path):
     record = {"format": 1, "kind": "cosine", "runs": [], "rows_sha256": "ab"}
     (tmp_path / "cosine.json").write_text(json.dumps(record), encoding="utf-8")
-    result = command("report", tmp_path / "cosine.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
+    report(tmp_path / "cosine.json")
     assert "##" not in (tmp_path / "report/report.md").read_text(encoding="utf-8")
 
 
@@ -155,14 +147,16 @@ def test_as_many_other_sentences_are_refused(store, probe):
         for direction, entry in record["splits"]["test"].items():
             entry["text_sha256"] = f"{text} {direction}"
         path.write_text(json.dumps(record))
-    assert "texts of de-en is " in refused(probe(*folders, "--force"))
+    message = refused(probe(*folders, "--force"))
+    assert message.startswith(f"{folders[1]}: has other test sentences of de-en than {folders[0]}; give")
+    assert probe(*folders, "--force", "--allow-unlike").status == 0
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
         ({"lines": 4}, "lines of de-en is 4.0, but 6.0 in "),
-        ({"pairs": ("en",)}, "lines of de-fr is none, but 6.0 in "),
+        ({"pairs": ("en",)}, "has other test sentences of de-fr than "),
         ({"name": "A"}, "both are seed 1 of system 'A'; give one of them another --name"),
     ],
 )

@@ -29,7 +29,7 @@ def probe(command, tmp_path):
         result = command("probe", "cost", *words, "--dataset", "toy", "--output", tmp_path / "out")
         assert result.status == 0, result.err
         rows = rows_of(tmp_path / "out/cost.csv")
-        return [dict(zip(one.measure, one.value, strict=True)) for _, one in rows.groupby("run")]
+        return [dict(zip(each.measure, each.value, strict=True)) for _, each in rows.groupby("run")]
 
     return run
 
@@ -40,31 +40,31 @@ def log(*reports, losses: str = "") -> str:
 
 
 def test_words_updates_and_operations(probe, tmp_path):
-    (found,) = probe({"a": log((100, 50), (200, 60.5), (250, 40))})
+    (taken,) = probe({"a": log((100, 50), (200, 60.5), (250, 40))})
     words = 100 * 50 + 100 * 60.5 + 50 * 40
-    assert found["words"] == words and found["updates"] == 250 and found["parameters"] == 1200
-    assert found["operations"] == 6 * 1200 * words
-    assert found["encoder_passes"] == 1 and "cpu_seconds" not in found
+    assert taken["words"] == words and taken["updates"] == 250 and taken["parameters"] == 1200
+    assert taken["operations"] == 6 * 1200 * words
+    assert taken["encoder_passes"] == 1 and "cpu_seconds" not in taken
 
 
 def test_what_was_repeated_after_a_restart_counts_once(probe):
-    (found,) = probe({"a": log((100, 50), (200, 60)) + log((150, 55), (200, 65), (300, 50))})
-    assert found["updates"] == 300
-    assert found["words"] == 100 * 50 + 50 * 55 + 50 * 65 + 100 * 50
+    (taken,) = probe({"a": log((100, 50), (200, 60)) + log((150, 55), (200, 65), (300, 50))})
+    assert taken["updates"] == 300
+    assert taken["words"] == 100 * 50 + 50 * 55 + 50 * 65 + 100 * 50
 
 
 def test_a_training_that_is_shorter_than_its_log_interval(probe):
     """fairseq reports its epochs."""
     line = "2026-01-01 | INFO | train | epoch 00{0} | loss 9 | wpb {1} | num_updates {2} | wall 3\n"
-    (found,) = probe({"a": MODEL + line.format(1, 1137, 12) + line.format(2, 900, 20)})
-    assert (found["updates"], found["words"]) == (20, 12 * 1137 + 8 * 900)
+    (taken,) = probe({"a": MODEL + line.format(1, 1137, 12) + line.format(2, 900, 20)})
+    assert (taken["updates"], taken["words"]) == (20, 12 * 1137 + 8 * 900)
 
 
 def test_updates_after_the_last_report_are_in_that_of_the_epoch(probe):
     line = "2026-01-01 | INFO | train | epoch 001 | loss 9 | wpb {1} | num_updates {0} | wall 3\n"
     text = log((100, 50)) + line.format(150, 50) + log((200, 60)) + line.format(230, 58)
-    (found,) = probe({"a": text})
-    assert (found["updates"], found["words"]) == (230, 100 * 50 + 100 * 60 + 30 * 58)
+    (taken,) = probe({"a": text})
+    assert (taken["updates"], taken["words"]) == (230, 100 * 50 + 100 * 60 + 30 * 58)
 
 
 def test_both_formats_of_logs_as_fairseq_writes_them(probe, caplog, tmp_path):
@@ -83,11 +83,13 @@ def test_both_formats_of_logs_as_fairseq_writes_them(probe, caplog, tmp_path):
                     step=number,
                 )
             bar.print({"loss": 8, "wpb": 10, "num_updates": 150, "train_wall": 7}, tag="train", step=150)
-        rows = [f"2026-01-01 | {one.levelname} | {one.name} | {one.getMessage()}\n" for one in caplog.records]
+        rows = [
+            f"2026-01-01 | {each.levelname} | {each.name} | {each.getMessage()}\n" for each in caplog.records
+        ]
         texts[kind] = MODEL + "".join(rows)
         assert len(rows) == 2
-    for found in probe(texts):
-        assert (found["updates"], found["words"]) == (150, 1500)
+    for taken in probe(texts):
+        assert (taken["updates"], taken["words"]) == (150, 1500)
     assert updates_and_seconds(tmp_path / "json/train.log") == [(100, 5.0)]
 
 
@@ -101,25 +103,21 @@ def test_losses_with_a_second_pass_are_named(probe):
     assert (plain["encoder_passes"], mirrored["encoder_passes"]) == (1, 2)
 
 
-def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, command, tmp_path):
+def test_arithmetic_is_not_known_where_parameters_are_frozen(probe, report, tmp_path):
     frozen = log((10, 5)).replace("num. trained: 1,200", "num. trained: 200")
-    (found,) = probe({"a": frozen})
-    assert found["parameters"] == 1200 and "operations" not in found
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    (taken,) = probe({"a": frozen})
+    assert taken["parameters"] == 1200 and "operations" not in taken
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| a | 1 | 10 | 50 | 1.2e+03 | 1 |" in page
 
 
-def test_processor_seconds_of_all_starts(probe, command, tmp_path):
+def test_processor_seconds_of_all_starts(probe, command, tmp_path, report):
     folders = {"a": log((1, 1)), "b": log((1, 1))}
     for folder, seconds in (("a", "3600.0\n1800.0\n"), ("b", "1800\n")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "cpu_seconds.txt").write_text(seconds)
-    assert [one["cpu_seconds"] for one in probe(folders, {"a": "x", "b": "x"})] == [5400, 1800]
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    assert [each["cpu_seconds"] for each in probe(folders, {"a": "x", "b": "x"})] == [5400, 1800]
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| x | 2 | 1 | 1 | 1.2e+03 | 1 | 7.2e+03 | 0.00 | 1.00 ± 0.71 |" in page
     (tmp_path / "b/cpu_seconds.txt").write_text("many\n")
     words = [f"x={tmp_path}/b/train.log", "--dataset", "toy", "--output", tmp_path / "out", "--force"]
@@ -132,11 +130,11 @@ def test_processor_seconds_that_are_noted_later_are_measured(probe, tmp_path):
     folders = dict.fromkeys(names, log((1, 1)))
     (tmp_path / "a").mkdir()
     (tmp_path / "a/cpu_seconds.txt").write_text("3600.0\n")
-    assert [one.get("cpu_seconds") for one in probe(folders, names)] == [3600, None]
+    assert [each.get("cpu_seconds") for each in probe(folders, names)] == [3600, None]
     for folder in names:
         with open(tmp_path / folder / "cpu_seconds.txt", "a") as file:
             file.write("1800.0\n")
-    assert [one["cpu_seconds"] for one in probe(folders, names)] == [5400, 1800]
+    assert [each["cpu_seconds"] for each in probe(folders, names)] == [5400, 1800]
 
 
 @pytest.mark.parametrize(
@@ -153,11 +151,11 @@ def transformer_parameters(vocabulary: int, width: int, inner: int) -> int:
     """Of six and six layers of PyTorch with one matrix of embeddings for source, target and output."""
     with torch.device("meta"):
         layers = torch.nn.Transformer(width, 8, 6, 6, inner)
-    counted = sum(one.numel() for one in layers.parameters()) - 2 * 2 * width  # without norms on top
+    counted = sum(each.numel() for each in layers.parameters()) - 2 * 2 * width  # without norms on top
     return counted + vocabulary * width
 
 
-def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
+def test_the_trainings_of_the_thesis_are_shown_beside(probe, report, tmp_path):
     """Of Table 8.1 and 8.2.1: twelve directions of a million pairs each, 200 times, with 17 subwords."""
     probe({"a": log((1, 1))}, reference=REFERENCE)
     opus = rows_of(tmp_path / "out/cost.csv", system="OPUS (base), chapter 8").set_index("measure").value
@@ -166,9 +164,7 @@ def test_the_trainings_of_the_thesis_are_shown_beside(probe, command, tmp_path):
         "updates": words / (4 * 4096), "words": words, "parameters": parameters,
         "operations": 6 * parameters * words, "encoder_passes": 1,
     }  # fmt: skip
-    result = command("report", tmp_path / "out/cost.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/cost.json") / "report.md").read_text(encoding="utf-8")
     assert "| OPUS (base), chapter 8 | 1 | 2,490,234 | 4.1e+10 | 7.8e+07 | 1 | 1.9e+19 | 530.48 |" in page
 
 

@@ -40,10 +40,10 @@ def record_of(tmp_path) -> dict:
 
 def points(tmp_path) -> dict:
     """Encoder, and language if the points are of languages -> size and P@1."""
-    found: dict = {}
+    by_place: dict = {}
     for row in rows_of(tmp_path / "out/data-size.csv").itertuples():
-        found.setdefault((row.system, row.part), {})[row.measure] = row.value
-    return {key: (values["size"], values["p_at_1"]) for key, values in found.items()}
+        by_place.setdefault((row.system, row.part), {})[row.measure] = row.value
+    return {key: (values["size"], values["p_at_1"]) for key, values in by_place.items()}
 
 
 def test_a_point_per_encoder(probe, tmp_path):
@@ -55,18 +55,18 @@ def test_a_point_per_encoder(probe, tmp_path):
 
 def test_of_a_group_of_languages(probe, tmp_path):
     assert probe("one\t10\ntwo\t20\n", "--group", "rich").status == 0
-    found = points(tmp_path)
-    assert found["one", ""] == (10, pytest.approx(0.7))
-    assert found["two", ""] == (20, pytest.approx(0.3))
+    measured = points(tmp_path)
+    assert measured["one", ""] == (10, pytest.approx(0.7))
+    assert measured["two", ""] == (20, pytest.approx(0.3))
 
 
 def test_a_point_per_language(probe, tmp_path):
     """Figure 2: the mean over all pairs that the language is in, whatever the standard of its code."""
     assert probe("deu\t5.5\nen\t300\n", "--of", "languages", "--unit", "GB").status == 0
-    found = points(tmp_path)
-    assert found.keys() == {(name, code) for name in RESULTS for code in ("de", "en")}
-    assert found[("one", "de")] == (5.5, pytest.approx((0.6 + 0.8 + 0.5 + 0.3) / 4))
-    assert found[("two", "en")] == (300, pytest.approx((0.2 + 0.4 + 0.3 + 0.5) / 4))
+    measured = points(tmp_path)
+    assert measured.keys() == {(name, code) for name in RESULTS for code in ("de", "en")}
+    assert measured[("one", "de")] == (5.5, pytest.approx((0.6 + 0.8 + 0.5 + 0.3) / 4))
+    assert measured[("two", "en")] == (300, pytest.approx((0.2 + 0.4 + 0.3 + 0.5) / 4))
     assert record_of(tmp_path)["without_size"] == ["fr"]
 
 
@@ -146,6 +146,6 @@ def test_figures_of_the_report(probe, command, tmp_path, draws):
     ],
 )
 def test_refusals(probe, sizes, words, line):
-    found = probe(sizes, *words)
-    assert found.status == 2
-    assert line in found.err and found.err.count("\n") == 1
+    result = probe(sizes, *words)
+    assert result.status == 2
+    assert line in result.err and result.err.count("\n") == 1

@@ -101,8 +101,8 @@ def test_states_of_an_encoder_decoder_are_the_librarys(tmp_path, extract, kind):
         begin = model.generation_config.decoder_start_token_id or model.config.decoder_start_token_id
         ids = torch.tensor([[begin, *given[1:]]])
         with torch.no_grad():
-            found = model(input_ids=torch.tensor([source]), decoder_input_ids=ids, output_hidden_states=True)
-        for ours, theirs in ((states, found.encoder_hidden_states), (written, found.decoder_hidden_states)):
+            output = model(input_ids=torch.tensor([source]), decoder_input_ids=ids, output_hidden_states=True)
+        for ours, theirs in ((states, output.encoder_hidden_states), (written, output.decoder_hidden_states)):
             np.testing.assert_allclose(ours[0], theirs[0][0], atol=1e-5)
             np.testing.assert_allclose(ours[-1], theirs[-1][0], atol=1e-5)
         if has_norm:
@@ -135,8 +135,8 @@ def test_states_of_encoders_and_causal_models_are_the_librarys(tmp_path, extract
     for number in range(len(part)):
         tokens, states = sentence(part, number)
         with torch.no_grad():
-            found = model(torch.tensor([tokens]), output_hidden_states=True).hidden_states
-        np.testing.assert_allclose(states[[0, 1, -1]], torch.stack(found)[:, 0], atol=1e-5)
+            output = model(torch.tensor([tokens]), output_hidden_states=True).hidden_states
+        np.testing.assert_allclose(states[[0, 1, -1]], torch.stack(output)[:, 0], atol=1e-5)
         assert tokens[0] == 2 and store.record["tags"] == ([0, 2] if kind == "bert" else [0, 2, 3])
 
 

@@ -13,8 +13,13 @@ import torch.nn.functional as F
 from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from eval.probes.interlingua import Options
-from eval.probes.interlingua_lengths import GivenLengths, predicted_lengths, right_lengths
-from eval.probes.interlingua_similarity import of_pair, similarities
+from eval.probes.interlingua_numbers import (
+    GivenLengths,
+    of_pair,
+    predicted_lengths,
+    right_lengths,
+    similarities,
+)
 from eval.reporting.result_file import Written
 from eval.translation.decoding import Decoder, sources_of
 from eval.translation.evaluated_model import EvaluatedModel
@@ -38,7 +43,7 @@ def task():
 def sentences(tmp_path):
     """Sets of all pairs: pair -> both sides, token ids with `</s>`; the 4th German sentence is too long."""
     rng = np.random.default_rng(1)
-    found = {}
+    by_pair = {}
     write_dictionaries(tmp_path, ["de", "en", "fr"])
     for pair in ("de-en", "de-fr", "en-fr"):
         sides = [
@@ -47,8 +52,8 @@ def sentences(tmp_path):
         if pair.startswith("de"):
             sides[0][3] = [5] * 25 + [2]
         write_pair(tmp_path, "test", pair, *sides)
-        found[pair] = sides
-    return found
+        by_pair[pair] = sides
+    return by_pair
 
 
 def by_measure(rows: list[dict], **wanted) -> dict[str, float]:
@@ -79,8 +84,8 @@ def options_of(data, max_lines: int | None = None, samples: int = 9999) -> Optio
 
 def test_right_lengths_are_those_of_training(task, sentences, tmp_path):
     decoder = decoder_of(task)
-    found = right_lengths(decoder, options_of(tmp_path), ("de", "en")).tolist()
-    assert found == [len(sentence) + 1 for sentence in sentences["de-en"][1]]  # the tag counts
+    results = right_lengths(decoder, options_of(tmp_path), ("de", "en")).tolist()
+    assert results == [len(sentence) + 1 for sentence in sentences["de-en"][1]]  # the tag counts
     decoder.model.encoder.lengths.longest = 4
     assert max(right_lengths(decoder, options_of(tmp_path), ("de", "en"))) == 4
 
@@ -134,11 +139,11 @@ def test_similarity_is_the_mean_cosine_of_positions(task, sentences, tmp_path, k
             sum(float(F.cosine_similarity(h[i], h_mirror[i], dim=0).detach()) for i in range(length)) / length
         )
     rows = of_pair(decoder, options_of(tmp_path), pair)
-    found = by_measure(rows)
-    assert found["cosine"] == pytest.approx(np.mean(cosines), abs=1e-5)
-    assert found["lines"] == len(cosines) == (6 if pair[0] == "de" else 7)
+    results = by_measure(rows)
+    assert results["cosine"] == pytest.approx(np.mean(cosines), abs=1e-5)
+    assert results["lines"] == len(cosines) == (6 if pair[0] == "de" else 7)
     assert {row["kind"] for row in rows} == {"supervised" if "en" in pair else "zero-shot"}
-    assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
+    assert results["cosine_by_chance"] != pytest.approx(results["cosine"], abs=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["variable", "fixed-universal"])
@@ -161,20 +166,20 @@ def test_similarity_by_chance_is_that_of_the_other_translation(task, sentences, 
         for own in (0, 1)
         for i in range(shortest)
     ]
-    found = by_measure(of_pair(decoder, options_of(tmp_path, max_lines=2), ("en", "fr")))
-    assert found["cosine_by_chance"] == pytest.approx(np.mean(cosines), abs=1e-5)
-    assert found["cosine_by_chance"] != pytest.approx(found["cosine"], abs=1e-3)
+    results = by_measure(of_pair(decoder, options_of(tmp_path, max_lines=2), ("en", "fr")))
+    assert results["cosine_by_chance"] == pytest.approx(np.mean(cosines), abs=1e-5)
+    assert results["cosine_by_chance"] != pytest.approx(results["cosine"], abs=1e-3)
 
 
 def test_all_pairs_and_the_first_lines(task, sentences, tmp_path):
-    found = similarities(decoder_of(task), options_of(tmp_path, max_lines=3))
-    lines = {row["direction"]: row["value"] for row in found if row["measure"] == "lines"}
+    results = similarities(decoder_of(task), options_of(tmp_path, max_lines=3))
+    lines = {row["direction"]: row["value"] for row in results if row["measure"] == "lines"}
     assert lines == {"de-en": 3, "de-fr": 3, "en-fr": 3}
 
 
 def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     """BLEU of both, and p-values corrected over the source languages; the search itself is put in."""
-    from eval.probes import interlingua_lengths as module
+    from eval.probes import interlingua_numbers as module
 
     references = [f"a line of the test set with the number {i}" for i in range(60)]
     better = {"de": 40, "fr": 2}  # so many lines are translated with right lengths only
@@ -188,7 +193,7 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     monkeypatch.setattr(module, "with_data", lambda data, split, directions: directions)
     monkeypatch.setattr(module, "build_decoder", lambda *_: None)
     monkeypatch.setattr(module, "load_sources", lambda *_: references)
-    monkeypatch.setattr(module, "replace", lambda one, **_: one)
+    monkeypatch.setattr(module, "replace", lambda part, **_: part)
     monkeypatch.setattr(module, "raw_lines", lambda *_: (references, references))
     for name, lengths in (("right_lengths", [4, 5, 6]), ("predicted_lengths", [4, 8, 5])):
         monkeypatch.setattr(module, name, lambda *_, lengths=lengths: np.array(lengths * 20))
@@ -196,12 +201,12 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
     encoder = SimpleNamespace(centric=0)
     decoder = SimpleNamespace(task=SimpleNamespace(tags=tags), model=SimpleNamespace(encoder=encoder))
     rows = module.predictions(decoder, None, options_of(Path(), samples=999))
-    found = {language: by_measure(rows, part=language) for language in ("de", "fr")}
-    assert found["de"]["bleu_gold"] == pytest.approx(100.0) and found["de"]["bleu_predicted"] < 90
-    assert (found["de"]["p_value"], found["de"]["adjusted_p_value"]) == (0.001, 0.002)
-    assert (found["de"]["gold_is_better"], found["fr"]["gold_is_better"]) == (True, False)
-    assert found["fr"]["p_value"] == found["fr"]["adjusted_p_value"] > 0.05
-    for entry in found.values():  # one of three is right, one has three tokens too many, one lacks one
+    results = {language: by_measure(rows, part=language) for language in ("de", "fr")}
+    assert results["de"]["bleu_gold"] == pytest.approx(100.0) and results["de"]["bleu_predicted"] < 90
+    assert (results["de"]["p_value"], results["de"]["adjusted_p_value"]) == (0.001, 0.002)
+    assert (results["de"]["gold_is_better"], results["fr"]["gold_is_better"]) == (True, False)
+    assert results["fr"]["p_value"] == results["fr"]["adjusted_p_value"] > 0.05
+    for entry in results.values():  # one of three is right, one has three tokens too many, one lacks one
         assert entry["accuracy"] == pytest.approx(1 / 3)
         assert (entry["absolute_error"], entry["mean_length"]) == pytest.approx((4 / 3, 5))
         assert entry["bias"] == pytest.approx((3 - 1) / 3)
@@ -209,7 +214,7 @@ def test_right_lengths_are_tested_over_all_languages(monkeypatch):
 
 def test_too_few_samples_are_refused_before_anything_is_translated(monkeypatch):
     """With 18 of two languages the smallest p-value is 2/19."""
-    from eval.probes import interlingua_lengths as module
+    from eval.probes import interlingua_numbers as module
 
     monkeypatch.setattr(module, "with_data", lambda data, split, directions: directions)
     decoder = SimpleNamespace(
@@ -231,15 +236,15 @@ def write_findings(folder, name: str, seed: int, accuracy: float, is_better: boo
         "bleu_gold": 35.2, "gold_is_better": is_better,
     }  # fmt: skip
     rows = numbers({"lines": 10, "cosine": 0.9}, kind="supervised", direction="de-en")
-    for language, one in (("de", accuracy), ("fr", 0.4)) if lengths else ():
-        rows += numbers(values | {"accuracy": one}, part=language)
+    for language, value in (("de", accuracy), ("fr", 0.4)) if lengths else ():
+        rows += numbers(values | {"accuracy": value}, part=language)
     run = {"system": {"name": name, "seed": seed}, "dataset": "toy", "split": "test"}
     measured = Measured()
     measured.add(run | {"search": {"beam": 5}, "length_candidates": 1}, rows)
     return write_measured(folder, "interlingua", measured)
 
 
-def test_the_section_is_table_7_5(command, tmp_path, row_of):
+def test_the_section_is_table_7_5(report, tmp_path, row_of):
     files = [
         write_findings(tmp_path / "1", "A", 1, 0.2, True),
         write_findings(tmp_path / "2", "A", 2, 0.3, True),
@@ -247,9 +252,7 @@ def test_the_section_is_table_7_5(command, tmp_path, row_of):
         write_findings(tmp_path / "5", "B", 2, 0.2, False),
         write_findings(tmp_path / "4", "fixed", 1, 0, False, lengths=False),
     ]
-    result = command("report", *files, "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    page = (report(*files) / "report.md").read_text(encoding="utf-8")
     assert "| A | 2 | Acc. of Len. Pre. (%) | 25.0 ± 7.1 | 40.0 ± 0.0 | 32.5 ± 3.5 |" in page
     assert "| A | 2 | BLEU w/ gold | 35.2 ± 0.0† | 35.2 ± 0.0† | 35.2 ± 0.0 |" in page
     assert page.count("†") == 3  # both languages of A, and the note; one seed of B is not better
@@ -276,9 +279,9 @@ def test_another_test_set_is_measured_anew(command, tmp_path, monkeypatch, name)
 
     def measure(options) -> Measured:
         measured.append(options.split)
-        found = Measured()
-        found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"cosine": 1.0}, direction="de-en"))
-        return found
+        results = Measured()
+        results.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"cosine": 1.0}, direction="de-en"))
+        return results
 
     monkeypatch.setattr("eval.probes.interlingua.measure", measure)
     words = ("--checkpoint", tmp_path / "best.pt", "--data", tmp_path / "data", "--output", tmp_path / "out")

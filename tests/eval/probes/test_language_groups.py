@@ -91,6 +91,6 @@ def test_translation_through_a_pivot_stands_beside_direct_translation(command, t
 def test_a_language_of_two_groups_is_refused(command, tmp_path, groups):
     groups.write_text('seen = ["ar"]\nunseen = ["ar", "de"]\n')
     folder = scored_folder(tmp_path / "a", "A", 1)
-    found = command("probe", "language-groups", folder, "--groups", groups, "--output", tmp_path / "out")
-    assert found.status == 2
-    assert f"{groups}: ar is in seen and in unseen, expected in one" in found.err
+    result = command("probe", "language-groups", folder, "--groups", groups, "--output", tmp_path / "out")
+    assert result.status == 2
+    assert f"{groups}: ar is in seen and in unseen, expected in one" in result.err

@@ -3,15 +3,15 @@
 import csv
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest, pearsonr
 
-from command_line.measurements import numbers, write_rows
+from command_line.measurements import Measured, numbers, write_rows
 from eval.derived.llr_and_bleu import correlations
-from eval.derived.training_curves import Training
+from eval.measurements import as_table
 from eval.scoring.significance import holm
 from tests.eval.rows import rows_of
 from tests.eval.scored import SCORING, read_scores, write_scores
@@ -92,11 +92,9 @@ def test_checkpoints_become_one_curve_per_training(probe, folders, tmp_path, dra
     assert not list((tmp_path / "out").glob("*supervised*"))
 
 
-def test_means_over_seeds_in_the_report(probe, command, folders, tmp_path):
+def test_means_over_seeds_in_the_report(probe, report, folders, tmp_path):
     assert probe(*folders[0]).status == 0
-    result = command("report", tmp_path / "out/learning-curves.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    page = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    page = (report(tmp_path / "out/learning-curves.json") / "report.html").read_text(encoding="utf-8")
     rows = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
     ]
@@ -118,50 +116,66 @@ def test_correlation_over_checkpoints(probe, folders, tmp_path):
         ("source", "L3", "zero-shot")
     ] * 9
     with open(tmp_path / "out/llr_and_bleu_toy.csv", encoding="utf-8", newline="") as stream:
-        found = list(csv.DictReader(stream))
+        listed = list(csv.DictReader(stream))
     every = pearsonr(*([value for run in RUNS for value in table[run]] for table in (SOURCE, BLEU)))
-    assert {(one["system"], one["part"], one["layer"]) for one in found} == {
+    assert {(record["system"], record["part"], record["layer"]) for record in listed} == {
         ("all checkpoints", "source", "L3")
     }
-    values = {one["measure"]: float(one["value"]) for one in found}
+    values = {record["measure"]: float(record["value"]) for record in listed}
     assert values == {"n": 9, "r": pytest.approx(every.statistic, rel=1e-3)}
 
 
-def training(name: str, seed: int, bleu: float, dataset: str = "set", **accuracies: float) -> Training:
-    """Of two checkpoints, of which the first says nothing."""
-    accuracy = {("source", layer): [0.5, value] for layer, value in accuracies.items()}
-    return Training(name, seed, dataset, [1, 2], {("zero-shot", "bleu"): [0.0, bleu]}, accuracy)
+def curves(*trainings: tuple) -> pd.DataFrame:
+    """Rows of trainings: the system, BLEU and accuracies by layer of its last checkpoint, and the dataset, if
+    it is another one. The first checkpoint says nothing.
+    """
+    measured = Measured()
+    for name, bleu, accuracies, *dataset in trainings:
+        rows = []
+        for update, values in ((1, dict.fromkeys(accuracies, 0.5)), (2, accuracies)):
+            rows += numbers({"bleu": bleu if update == 2 else 0.0}, kind="zero-shot", update=update)
+            for layer, value in values.items():
+                rows += numbers(
+                    {"accuracy": value}, kind="zero-shot", part="source", layer=layer, update=update
+                )
+        measured.add({"system": {"name": name}, "dataset": "".join(dataset) or "set"}, rows)
+    return as_table(measured.rows)
+
+
+def last_of(rows: pd.DataFrame) -> list[dict]:
+    return [correlation for correlation in correlations(rows) if correlation["points"] == "last"]
 
 
 def test_correlation_over_systems_is_of_means_over_seeds_with_holm_over_the_table():
     values = {"a": ((1, 0.2), (3, 0.4)), "b": ((5, 0.1), (5, 0.3)), "c": ((9, 0.6),), "d": ((4, 0.5),)}
-    runs = [
-        training(name, seed, bleu, L1=accuracy, L2=accuracy**2 + bleu)
-        for name, seeds in values.items()
-        for seed, (bleu, accuracy) in enumerate(seeds)
-    ]
-    found = [one for one in correlations(runs) if one["points"] == "last"]
+    rows = curves(
+        *((name, bleu, {"L1": accuracy, "L2": accuracy**2 + bleu})
+          for name, seeds in values.items() for bleu, accuracy in seeds)
+    )  # fmt: skip
+    listed = last_of(rows)
     means = {name: np.mean(seeds, axis=0) for name, seeds in values.items()}
     first = pearsonr([mean[1] for mean in means.values()], [mean[0] for mean in means.values()])
-    assert [(one["layer"], one["n"]) for one in found] == [("L1", 4), ("L2", 4)]
-    assert found[0]["r"] == pytest.approx(first.statistic)
-    alone = [one["p_value"] for layer in ("L1", "L2") for one in correlations(
-        [replace(run, accuracy={("source", layer): run.accuracy["source", layer]}) for run in runs]
-    ) if one["points"] == "last"]  # fmt: skip
+    assert [(record["layer"], record["n"]) for record in listed] == [("L1", 4), ("L2", 4)]
+    assert listed[0]["r"] == pytest.approx(first.statistic)
+    alone = [
+        record["p_value"] for layer in ("L1", "L2") for record in last_of(rows[rows.layer.isin(["", layer])])
+    ]
     assert alone[0] == pytest.approx(first.pvalue)
-    assert [one["p_value"] for one in found] == pytest.approx(holm(alone))
-    apart = correlations([training(name, 1, bleu, name[0], L1=bleu) for name, bleu in (("x1", 1), ("y1", 2))])
+    assert [record["p_value"] for record in listed] == pytest.approx(holm(alone))
+    apart = correlations(
+        curves(*((name, bleu, {"L1": bleu}, name[0]) for name, bleu in (("x1", 1), ("y1", 2))))
+    )
     assert apart == []  # datasets are not put together
 
 
 def test_last_checkpoints_are_the_last_of_their_trainings():
     """Not those that languages were last recognized at: systems would be at other times of their training."""
-    runs = [training(name, 1, bleu, L1=bleu**2) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)]
-    (whole,) = (one for one in correlations(runs) if one["points"] == "last")
+    rows = curves(*((name, bleu, {"L1": bleu**2}) for name, bleu in zip("abcd", (1, 4, 2, 3), strict=True)))
+    (whole,) = last_of(rows)
     assert whole["n"] == 4
-    runs[0].accuracy["source", "L1"][1] = None
-    (without,) = (one for one in correlations(runs) if one["points"] == "last")
-    (others,) = (one for one in correlations(runs[1:]) if one["points"] == "last")
+    is_lacking = (rows.system == "a") & (rows["update"] == 2) & (rows.measure == "accuracy")
+    (without,) = last_of(rows[~is_lacking])
+    (others,) = last_of(rows[rows.system != "a"])
     assert (without["n"], without["r"]) == (3, others["r"])
 
 
@@ -182,16 +196,14 @@ def test_the_report_correlates_the_trainings_of_all_files_together(probe, comman
 def test_five_percent_of_unrelated_systems_seem_related():
     """Accuracy and BLEU of a system have nothing to do with each other; its seeds are alike in both."""
     rng, rejected = np.random.default_rng(3), 0
-    for _ in range(400):
+    for _ in range(200):
         runs = []
         for name in "abcde":
             bleu, accuracy = rng.normal(0, 3, 2)
-            runs += [
-                training(name, seed, bleu + rng.normal(), L1=accuracy + rng.normal()) for seed in range(5)
-            ]
-        (last,) = (one for one in correlations(runs) if one["points"] == "last")
+            runs += [(name, bleu + rng.normal(), {"L1": accuracy + rng.normal()}) for _ in range(5)]
+        (last,) = last_of(curves(*runs))
         rejected += last["p_value"] < 0.05
-    assert binomtest(rejected, 400, 0.05).pvalue > 1e-3, rejected
+    assert binomtest(rejected, 200, 0.05).pvalue > 1e-3, rejected
 
 
 def changed(folder, name: str, change) -> None:
@@ -209,10 +221,13 @@ def changed(folder, name: str, change) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one.update(beam=1), "beam is 1, but 5 in "),
-        (lambda one: one["directions"].update({"fr-de": one["directions"]["de-fr"]}), "directions.fr-de is "),
+        (lambda record: record.update(beam=1), "beam is 1, but 5 in "),
         (
-            lambda one: one["directions"]["de-fr"].update(reference_sha256="cd"),
+            lambda record: record["directions"].update({"fr-de": record["directions"]["de-fr"]}),
+            "directions.fr-de is ",
+        ),
+        (
+            lambda record: record["directions"]["de-fr"].update(reference_sha256="cd"),
             "direction de-fr: reference_sha256 is cd, but ab in ",
         ),
     ],
@@ -222,7 +237,9 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
     """The second checkpoint of the first training, and the first one of another seed."""
     scored, _ = folders
     for folder in scored:
-        changed(folder, "scores.json", lambda one: one["directions"]["de-fr"].update(reference_sha256="ab"))
+        changed(
+            folder, "scores.json", lambda record: record["directions"]["de-fr"].update(reference_sha256="ab")
+        )
     assert probe(*scored).status == 0
     changed(scored[other], "scores.json", change)
     result = probe(*scored)
@@ -232,7 +249,7 @@ def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(probe, folde
 
 def test_checkpoints_of_two_systems_are_no_training(probe, folders):
     scored, _ = folders
-    changed(scored[1], "scores.json", lambda one: one["system"].update(norm_placement="post"))
+    changed(scored[1], "scores.json", lambda record: record["system"].update(norm_placement="post"))
     result = probe(*scored[:3])
     assert result.status == 2 and result.err.count("\n") == 1
     assert result.err.startswith(f"error: {scored[1]}/scores.json: system.norm_placement is post, but ")
@@ -244,10 +261,14 @@ def test_a_training_that_was_made_longer_is_one_curve(probe, folders, tmp_path):
     for number, folder in enumerate(scored[:3]):
         longer = {"max_update": 300} if number == 2 else {}
         changed(
-            folder, "scores.json", lambda one, longer=longer: one["system"].update(schedule=schedule | longer)
+            folder,
+            "scores.json",
+            lambda record, longer=longer: record["system"].update(schedule=schedule | longer),
         )
     assert probe(*scored[:3]).status == 0
-    changed(scored[1], "scores.json", lambda one: one["system"].update(schedule=schedule | {"lr": [0.002]}))
+    changed(
+        scored[1], "scores.json", lambda record: record["system"].update(schedule=schedule | {"lr": [0.002]})
+    )
     result = probe(*scored[:3])
     assert result.status == 2 and "system.schedule is {'lr': [0.002]}, but {'lr': [0.001]} in " in result.err
 
@@ -268,11 +289,11 @@ def test_recognition_of_a_checkpoint_is_given_once(probe, folders, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda one: one.update(tokens="words"), "tokens is words, but all in "),
-        (lambda one: one.update(forced="reference"), "forced is reference, but output in "),
-        (lambda one: one.update(split="valid"), "split is valid, but test in "),
+        (lambda record: record.update(tokens="words"), "tokens is words, but all in "),
+        (lambda record: record.update(forced="reference"), "forced is reference, but output in "),
+        (lambda record: record.update(split="valid"), "split is valid, but test in "),
         (
-            lambda one: one["training"].update(protocol="paper"),
+            lambda record: record["training"].update(protocol="paper"),
             "training.protocol is paper, but optimum in ",
         ),
     ],
@@ -282,10 +303,12 @@ def test_recognition_is_measured_alike(probe, folders, change, message):
     for folder in recognized:
         changed(
             folder, "llr.json",
-            lambda one: one["runs"][0].update(split="test", training={"protocol": "optimum", "tokens": {}}),
+            lambda record: record["runs"][0].update(
+                split="test", training={"protocol": "optimum", "tokens": {}}
+            ),
         )  # fmt: skip
     assert probe(*scored, "--llr", *recognized).status == 0
-    changed(recognized[4], "llr.json", lambda one: change(one["runs"][0]))
+    changed(recognized[4], "llr.json", lambda record: change(record["runs"][0]))
     result = probe(*scored, "--llr", *recognized)
     assert (result.status, result.err) == (
         2, f"error: {recognized[4]}/llr.json: {message}{recognized[0]}/llr.json\n",
@@ -301,7 +324,7 @@ def test_wrong_folders_are_one_line(probe, folders):
     path = scored[1] / "scores.json"
     path.write_text(path.read_text().replace('"split": "valid"', '"split": "test"'))
     result = probe(scored[0], scored[1])
-    assert result.status == 2 and "are of different sets" in result.err
+    assert result.status == 2 and "split is test, but valid in " in result.err
     path.write_text(path.read_text().replace('"updates": 200', '"updates": null'))
     result = probe(scored[1])
     assert result.status == 2 and "does not say after how many updates" in result.err

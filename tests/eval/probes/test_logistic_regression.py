@@ -55,9 +55,9 @@ def side(tmp_path):
     return write
 
 
-def scores(one: TrainingSet, test: TrainingSet, protocol=DEFAULT) -> torch.Tensor:
+def scores(sentences: TrainingSet, test: TrainingSet, protocol=DEFAULT) -> torch.Tensor:
     """Accuracy on other sentences, L x S x Q."""
-    return accuracy(train(one, [CLASSES, 2], protocol, "train").classifiers, test, np.arange(len(test)))
+    return accuracy(train(sentences, [CLASSES, 2], protocol, "train").classifiers, test, np.arange(len(test)))
 
 
 # --- against independent references
@@ -87,9 +87,9 @@ def test_the_optimum_is_that_of_scikit_learn(side):
             states[layer], gold, trained.regularization[layer, 0, question].item(), other[layer]
         )
         assert expected.max(axis=1).mean() < 0.99
-        found = answers[question][layer, :, 0].softmax(dim=1).detach().numpy()
-        assert np.abs(found - expected).max() < 0.01
-        assert (found.argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.997
+        ours = answers[question][layer, :, 0].softmax(dim=1).detach().numpy()
+        assert np.abs(ours - expected).max() < 0.01
+        assert (ours.argmax(axis=1) == expected.argmax(axis=1)).mean() > 0.997
 
 
 def test_balanced_classes_are_those_of_scikit_learn(side):
@@ -100,7 +100,7 @@ def test_balanced_classes_are_those_of_scikit_learn(side):
     balanced, plain = (
         train(side(states, labels), [CLASSES, 2], DEFAULT, "train", balance) for balance in (True, False)
     )
-    found, unbalanced = (
+    ours, unbalanced = (
         trained.classifiers(torch.tensor(other, dtype=torch.float32))[0][0, :, 0].softmax(1).detach().numpy()
         for trained in (balanced, plain)
     )
@@ -111,7 +111,7 @@ def test_balanced_classes_are_those_of_scikit_learn(side):
         other[0],
         class_weight="balanced",
     )
-    assert np.abs(found - expected).max() < 0.01
+    assert np.abs(ours - expected).max() < 0.01
     assert np.abs(unbalanced - expected).max() > 0.05
 
 
@@ -143,13 +143,13 @@ def test_held_out_sentences_choose_the_regularization(side):
 
 def test_gradient_and_loss_are_those_of_autograd(side):
     states, labels = states_of(1)
-    one, questions = side(states, labels), Questions([CLASSES, 2])
-    whitening = Whitening(one, np.arange(SENTENCES))
+    sentences, questions = side(states, labels), Questions([CLASSES, 2])
+    whitening = Whitening(sentences, np.arange(SENTENCES))
     generator = torch.Generator().manual_seed(1)
     weights = torch.randn(2, WIDTH + 1, 6, generator=generator, dtype=torch.float64).requires_grad_()
     examples = np.arange(0, SENTENCES, 3)
     penalty = torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
-    objective = Objective(one, questions, whitening, examples)
+    objective = Objective(sentences, questions, whitening, examples)
     evaluation = objective(weights.detach(), penalty)
     tokens = torch.tensor(np.isin(np.repeat(np.arange(SENTENCES), LENGTH), examples))
     standardized = whitening.of_standardized @ weights[:, :-1]
@@ -205,17 +205,17 @@ def test_many_problems_are_minimized_at_once_as_by_scipy():
     solver = LBFGS(start, inner, spread, torch.ones(3, 2, dtype=torch.float64))
     for _ in range(150):
         at = solver.candidate.clone().requires_grad_()
-        found = losses(at)
-        found.sum().backward()
-        solver.update(found.detach(), at.grad)
+        ours = losses(at)
+        ours.sum().backward()
+        solver.update(ours.detach(), at.grad)
 
-    def one(x, problem):
+    def loss_of(x, problem):
         full = start.clone()
         full[problem] = torch.tensor(x)
         return losses(full)[problem].item()
 
     for problem in np.ndindex(3, 2):
-        expected = minimize(one, np.zeros(5), args=(problem,), method="BFGS", options={"gtol": 1e-8})
+        expected = minimize(loss_of, np.zeros(5), args=(problem,), method="BFGS", options={"gtol": 1e-8})
         assert solver.losses[problem].item() == pytest.approx(expected.fun, abs=1e-7)
 
 
@@ -231,9 +231,9 @@ def test_scale_shift_and_units_of_dimensions_change_nothing(side, change):
         constant = constant + 20
     else:
         factor[::3], factor[1::3] = 1000, 1e-3
-    one, test = states_of(1), states_of(2)
-    expected = scores(side(*one), side(*test))
-    changed = [side(states * factor + constant, labels) for states, labels in (one, test)]
+    train_set, test_set = states_of(1), states_of(2)
+    expected = scores(side(*train_set), side(*test_set))
+    changed = [side(states * factor + constant, labels) for states, labels in (train_set, test_set)]
     assert (scores(*changed) - expected).abs().max() <= 0.002
 
 
@@ -250,9 +250,9 @@ def test_three_epochs_measure_the_norm_and_fail_where_the_default_reads_everythi
 
 
 def test_three_epochs_are_said_not_to_have_converged(side):
-    one = side(*states_of(1))
-    assert not train(one, [CLASSES, 2], PAPER, "train").converged.any()
-    assert train(one, [CLASSES, 2], DEFAULT, "train").converged.all()
+    sentences = side(*states_of(1))
+    assert not train(sentences, [CLASSES, 2], PAPER, "train").converged.any()
+    assert train(sentences, [CLASSES, 2], DEFAULT, "train").converged.all()
 
 
 # --- stopping
@@ -281,17 +281,17 @@ def test_training_stops_where_the_held_out_loss_is_lowest(side):
     rng = np.random.default_rng(4)
     labels = rng.integers(CLASSES, size=30)
     states = rng.normal(size=(1, 150, 90)) + np.eye(90)[np.repeat(labels, LENGTH)]
-    one = side(states, labels)
-    training, held_out = one.split()
+    sentences = side(states, labels)
+    training, held_out = sentences.split()
     (early, stopping), (patient, going_on) = (
-        stop_early(one, Questions([CLASSES, 2]), training, held_out, 60, patience, "train")
+        stop_early(sentences, Questions([CLASSES, 2]), training, held_out, 60, patience, "train")
         for patience in (4, 60)
     )
     assert stopping.done.all() and not going_on.done.any()
     assert 1 < stopping.passes[0, 0] < 15
     assert torch.equal(stopping.passes, going_on.passes)
     assert all(torch.equal(*both) for both in zip(early, patient, strict=True))
-    assert accuracy(LinearClassifiers.of(*early, [CLASSES, 2]), one, training)[0, 0, 0] < 1
+    assert accuracy(LinearClassifiers.of(*early, [CLASSES, 2]), sentences, training)[0, 0, 0] < 1
 
 
 @pytest.mark.parametrize("protocol", [DEFAULT, EARLY], ids=lambda protocol: protocol.name)
@@ -307,15 +307,15 @@ def test_classifiers_solved_together_are_those_solved_alone(side, protocol):
 
 @pytest.mark.parametrize("protocol", [replace(DEFAULT, epochs=3), replace(EARLY, epochs=3)])
 def test_too_few_passes_are_not_convergence(side, protocol):
-    found = train(side(*states_of(1)), [CLASSES, 2], protocol, "train")
-    assert not found.converged.any()
-    assert found.epochs.max() <= 3
+    ours = train(side(*states_of(1)), [CLASSES, 2], protocol, "train")
+    assert not ours.converged.any()
+    assert ours.epochs.max() <= 3
 
 
 def test_held_out_are_whole_sentences_of_the_same_lines_of_all_directions(side):
     states, labels = states_of(1)
-    one = side(states, labels)
-    both = TrainingSet(one.parts * 2, one.labels * 2, "all")
+    sentences = side(states, labels)
+    both = TrainingSet(sentences.parts * 2, sentences.labels * 2, "all")
     training, held_out = both.split()
     assert sorted([*training, *held_out]) == list(range(2 * SENTENCES))
     assert len(held_out) == 2 * SENTENCES // 10

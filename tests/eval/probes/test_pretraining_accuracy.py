@@ -60,11 +60,9 @@ def test_a_log_with_the_nuls_of_a_machine_that_crashed_can_be_read(probe, rows):
     assert set(rows()["update"]) == {200}
 
 
-def test_seeds_other_tasks_and_the_report(probe, command, tmp_path):
+def test_seeds_other_tasks_and_the_report(probe, report, tmp_path):
     assert probe(jass1=LOG, jass2=LOG.replace("77", "79"), mass=LOG.replace("bmass", "mass")).status == 0
-    result = command("report", tmp_path / "out/pretraining-accuracy.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    text = (report(tmp_path / "out/pretraining-accuracy.json") / "report.md").read_text(encoding="utf-8")
     assert "Accuracy (%) of pre-training on toy, ja;" in text
     lines = [line for line in text.splitlines() if line.startswith("| jass")]
     assert lines[1] == "| jass | 2 | 85.00 ± 0.00 | 78.00 ± 1.41 | 98.00 ± 0.00 | – |"  # no mass

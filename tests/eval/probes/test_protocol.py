@@ -13,15 +13,13 @@ PAPER = ("--protocol", "paper")
 ZERO_SHOT_SOURCE = "Zero-shot, source language"
 
 
-def test_other_protocols_are_other_curves(tmp_path, llr, command, row_of):
+def test_other_protocols_are_other_curves(tmp_path, llr, report, row_of):
     """Two seeds of a system, one of each protocol: never a mean over both."""
     stores = [write_store(tmp_path / f"s{seed}", noise, system={"seed": seed}) for seed in (1, 2, 3)]
     llr(stores[0], output="optimum")
-    papers = [llr(one, options=PAPER, output=one.folder.name) for one in stores[1:]]
+    papers = [llr(each, options=PAPER, output=each.folder.name) for each in stores[1:]]
     files = [tmp_path / name / "llr.json" for name in ("optimum", "s2", "s3")]
-    result = command("report", *files, "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report" / "report.html").read_text()
+    html = (report(*files) / "report.html").read_text(encoding="utf-8")
     assert row_of(html, ZERO_SHOT_SOURCE, "PreNorm S-ENC-T-DEC")[0] == "1"
     shown = row_of(html, ZERO_SHOT_SOURCE, "PreNorm S-ENC-T-DEC, the paper&#39;s protocol")
     assert shown[0] == "2"

@@ -17,16 +17,20 @@ from tests.eval.rows import chosen
 def test_a_planted_language_is_found_in_its_layer_only(tmp_path, llr, layer, question):
     rows = llr(write_store(tmp_path / "s", planted(layer, question)))
     for kind in ("supervised", "zero-shot"):
-        found = chosen(rows, measure="accuracy", kind=kind).groupby(["part", "layer"]).value.mean()
-        assert found[question, layer] > 0.95
-        noise_ = [found[one, other] for one in ("source", "target") for other in NAMES if other != layer]
+        means = chosen(rows, measure="accuracy", kind=kind).groupby(["part", "layer"]).value.mean()
+        assert means[question, layer] > 0.95
+        noise_ = [
+            means[sentences, other] for sentences in ("source", "target") for other in NAMES if other != layer
+        ]
         assert len(noise_) == 8
         assert max(noise_) < 0.6  # English is half of the training tokens
 
 
 def test_unrelated_labels_give_chance(tmp_path):
     """Every language is as often a source as every other, so that chance is a quarter."""
-    directions = [(one, other) for one, other in zip(LANGUAGES, [*LANGUAGES[1:], LANGUAGES[0]], strict=True)]
+    directions = [
+        (sentences, other) for sentences, other in zip(LANGUAGES, [*LANGUAGES[1:], LANGUAGES[0]], strict=True)
+    ]
     splits = {"valid": directions, "test": directions}
     store = write_store(tmp_path / "s", planted("L1", "source"), splits, sentences=60)
     gold = np.repeat(np.arange(4), 60)[:, None]
@@ -34,8 +38,8 @@ def test_unrelated_labels_give_chance(tmp_path):
     accuracy = {}
     for name, labels in (("true", gold), ("unrelated", unrelated)):
         parts = parts_of(store, "valid", directions)
-        one = TrainingSet(parts, per_token(parts, labels), "all")
-        classifiers = train(one, [4], Protocol().complete(), "train").classifiers
+        sentences = TrainingSet(parts, per_token(parts, labels), "all")
+        classifiers = train(sentences, [4], Protocol().complete(), "train").classifiers
         right = [
             answered(classifiers, part)[0][1].eq(label).double().mean(dim=1)
             for label, part in enumerate(parts_of(store, "test", directions))

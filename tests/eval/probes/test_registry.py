@@ -89,7 +89,7 @@ def test_what_is_declared_exists():
         assert callable(importlib.import_module(module).main)
     for entry in declared_sections():
         shows = entry.get("shows", [])
-        functions = [entry.get("function"), *(one.get(key) for one in shows for key in ("of", "from"))]
+        functions = [entry.get("function"), *(view.get(key) for view in shows for key in ("of", "from"))]
         for function in filter(None, functions):
             module, _, name = function.partition(":")
             assert callable(getattr(importlib.import_module(module), name))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data_prep.formats.alignments import AlignedSpansWriter
-from eval.probes.precision import word_vectors
+from eval.probes.retrieval import batches_of, word_vectors
 from eval.probes.store import StateStore
 from tests.embeddings.test_precision import cosine
 from tests.eval.probes.planted import write_store
@@ -184,14 +184,12 @@ def test_words_beyond_a_cut_sentence_are_left_out(store, states, spans, tmp_path
     assert value("word") == pytest.approx(word_precision(states, spans, batches(states, 512))[0])
 
 
-def test_tables_and_report(store, data, probe, command, tmp_path):
+def test_tables_and_report(store, data, probe, report, tmp_path):
     assert probe(store, "--words", data).status == 0
     with open(tmp_path / "out/retrieval_word_toy.csv", encoding="utf-8", newline="") as stream:
         (row,) = csv.DictReader(stream)
     assert (row["system"], row["direction"], row["kind"]) == ("A", "de-en", "supervised")
-    result = command("report", tmp_path / "out/retrieval.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/retrieval.json") / "report.html").read_text(encoding="utf-8")
     assert f"{100 * float(row['value']):.1f}" in html
     assert html.count("<figure>") == html.count('download="') == 5
 
@@ -250,3 +248,17 @@ def test_words_start_behind_the_tags_in_front_and_not_before_those_at_the_end():
     )
     words = np.array([(0, 0, 1), (0, 0, 2), (1, 0, 1), (1, 1, 3)])
     assert word_vectors(part, "output", words).tolist() == [[1.0], [1.5], [4.0], [5.5]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "expected"),
+    [
+        ([5, 5, 5], 10, [(0, 2), (2, 3)]),
+        ([5, 6, 5], 10, [(0, 1), (1, 2), (2, 3)]),
+        ([20, 1, 1], 10, [(0, 1), (1, 3)]),
+        ([1, 20, 1], 10, [(0, 1), (1, 2), (2, 3)]),
+        ([1, 1], 10, [(0, 2)]),
+    ],
+)
+def test_batches(sizes, most, expected):
+    assert [(batch.start, batch.stop) for batch in batches_of(np.array(sizes), most)] == expected

@@ -19,7 +19,7 @@ RUNS = list(LOSS)
 @pytest.fixture
 def folders(tmp_path):
     """Retrieval of nine checkpoints, in folders beside which the logs of their trainings are."""
-    found = []
+    written = []
     for name, seed in RUNS:
         training = tmp_path / f"models/{name}-{seed}"
         training.mkdir(parents=True)
@@ -45,8 +45,8 @@ def folders(tmp_path):
             folder = tmp_path / f"{name}-{seed}-{updates}"
             folder.mkdir()
             write(folder, run, rows)
-            found.append(folder)
-    return found
+            written.append(folder)
+    return written
 
 
 def write(folder, run, rows=None) -> None:
@@ -122,58 +122,37 @@ def test_two_checkpoints_have_no_correlation(probe, folders, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("in_run", "in_rows", "message"),
-    [
-        ({"split": "test"}, {}, "split is test, but valid in "),
-        ({"only_words": True}, {}, "only_words is True, but False in "),
-        ({}, {"en-fr": None}, "lines of en-fr is none, but 5.0 in "),
-        ({}, {"de-en": 4}, "lines of de-en is 4.0, but 5.0 in "),
-    ],
+    ("pair", "lines", "message"),
+    [("en-fr", None, "is none, but 5.0 in "), ("de-en", 4, "is 4.0, but 5.0 in ")],
 )
 @pytest.mark.parametrize("other", [1, 3])
-def test_points_of_a_curve_and_seeds_of_a_system_are_measured_alike(
-    probe, folders, other, in_run, in_rows, message
+def test_points_of_a_curve_and_seeds_of_a_system_are_of_the_same_lines(
+    probe, folders, other, pair, lines, message
 ):
-    """The second checkpoint of the first training, and the first one of another seed.
-
-    Args:
-        in_rows: pair of languages -> other number of lines; None: without the pair.
-    """
-    for number, folder in enumerate(folders):
-        (run,) = json.loads((folder / "retrieval.json").read_text())["runs"]
-        rows = read_rows(folder / "retrieval.csv")
-        run["only_words"] = False
-        if number == other:
-            run |= in_run
-            rows = [row for row in rows if in_rows.get(row["direction"], row["direction"]) is not None]
-            for row in rows:
-                if row["measure"] == "lines":
-                    row["value"] = in_rows.get(row["direction"], row["value"])
-        write(folder, run, rows)
+    """The second checkpoint of the first training, and the first one of another seed; None: no such pair."""
+    (run,) = json.loads((folders[other] / "retrieval.json").read_text())["runs"]
+    rows = [
+        row | ({"value": lines} if (row["direction"], row["measure"]) == (pair, "lines") else {})
+        for row in read_rows(folders[other] / "retrieval.csv")
+        if lines is not None or row["direction"] != pair
+    ]
+    write(folders[other], run, rows)
     result = probe(*folders)
     assert result.status == 2 and result.err.count("\n") == 1
-    assert result.err.startswith(f"error: {folders[other]}/retrieval.json: {message}")
+    assert result.err.startswith(f"error: {folders[other]}/retrieval.json: lines of {pair} {message}")
 
 
-def test_checkpoints_of_two_systems_are_no_training(probe, folders):
-    record = json.loads((folders[1] / "retrieval.json").read_text())["runs"][0]
-    write(folders[1], record | {"system": record["system"] | {"norm_placement": "post"}})
+@pytest.mark.parametrize(
+    ("checkpoint", "message"),
+    [
+        ({"updates": 100}, "both are after 100 updates"),
+        ({"updates": 150}, "no validation after 150 updates, only after 100, 200, 300"),
+        ({"updates": None}, "does not say after how many updates its checkpoint is; make it again"),
+        ({"path": "elsewhere/checkpoint_1_200.pt"}, "elsewhere/train.log: no such file; expected the log"),
+    ],
+)
+def test_wrong_folders_are_one_line(probe, folders, checkpoint, message):
+    (run,) = json.loads((folders[1] / "retrieval.json").read_text())["runs"]
+    write(folders[1], run | {"checkpoint": run["checkpoint"] | checkpoint})
     result = probe(*folders[:3])
-    assert result.status == 2 and result.err.count("\n") == 1
-    assert result.err.startswith(f"error: {folders[1]}/retrieval.json: system.norm_placement is post, but ")
-
-
-def test_wrong_folders_are_one_line(probe, folders):
-    record = json.loads((folders[0] / "retrieval.json").read_text())["runs"][0]
-    write(folders[1], record)
-    result = probe(*folders[:3])
-    assert result.status == 2 and "both are after 100 updates" in result.err
-    write(folders[1], record | {"checkpoint": record["checkpoint"] | {"updates": 150}})
-    result = probe(*folders[:3])
-    assert result.status == 2 and "no validation after 150 updates, only after 100, 200, 300" in result.err
-    write(folders[1], record | {"checkpoint": None})
-    result = probe(*folders[:3])
-    assert result.status == 2 and "checkpoint" in result.err and result.err.count("\n") == 1
-    write(folders[1], record | {"checkpoint": {"path": "elsewhere/checkpoint_1_200.pt", "updates": 200}})
-    result = probe(*folders[:3])
-    assert result.status == 2 and "elsewhere/train.log: no such file; expected the log" in result.err
+    assert result.status == 2 and message in result.err and result.err.count("\n") == 1

@@ -44,13 +44,13 @@ def test_both_commands_give_one_number(data, tmp_path):
     read = f"--checkpoint {model} --data {data} --cpu --max-len-b 3"
     assert run_command(f"eval probe states {read} --output {tmp_path}/states".split()) == 0
     for number, (probe, encoder) in enumerate([([], []), (["--only-words"], ["--pooling", "words"])]):
-        probed, found = tmp_path / f"probe{number}", tmp_path / f"found{number}"
+        probed, measured = tmp_path / f"probe{number}", tmp_path / f"found{number}"
         words = f"eval probe retrieval {tmp_path}/states --output {probed}".split()
         assert run_command([*words, *probe]) == 0
-        words = f"embeddings retrieve --model {model} --model-data {data} --cpu --output {found}".split()
+        words = f"embeddings retrieve --model {model} --model-data {data} --cpu --output {measured}".split()
         assert run_command([*words, "--similarity", "cosine", *encoder, "--parallel", *texts]) == 0
         states = by_name(probed / "retrieval.csv", "direction", measure="sentence", layer="output")
-        vectors = RetrievalResult(found).p_at_1()
+        vectors = RetrievalResult(measured).p_at_1()
         for pair in PAIRS:
             mean = np.mean([vectors[pair], vectors["-".join(pair.split("-")[::-1])]])
             assert states[pair] == pytest.approx(mean)

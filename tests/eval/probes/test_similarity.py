@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.eval.probes.conftest import refused
 from tests.eval.probes.planted import sentence_states, write_store
 from tests.eval.probes.test_svcca_and_cka import linear_cka, svcca
 from tests.eval.rows import rows_of
@@ -84,13 +85,15 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     assert probe(store("one"), store("two", seed=2), "--permutations", "6").status == 0
     by_chance = rows(run=0, direction="de-fr", layer="L1", measure=f"{measure}_by_chance")
     assert list(by_chance.repeat) == list(range(6))
-    found = list(by_chance.value)
+    by_chance_values = list(by_chance.value)
     one, other = vectors["de", "fr"][1], vectors["fr", "de"][1]
     rng = np.random.default_rng(99)
     expected = [function(one, other[rng.permutation(N)]) for _ in range(200)]
-    assert len(set(found)) == 6
-    assert np.mean(found) == pytest.approx(np.mean(expected), abs=3 * np.std(expected) / np.sqrt(6))
-    assert max(found) < rows(run=0, direction="de-fr", layer="L1", measure=measure).value.item()
+    assert len(set(by_chance_values)) == 6
+    assert np.mean(by_chance_values) == pytest.approx(
+        np.mean(expected), abs=3 * np.std(expected) / np.sqrt(6)
+    )
+    assert max(by_chance_values) < rows(run=0, direction="de-fr", layer="L1", measure=measure).value.item()
     drawn = {}
     monkeypatch.setattr(
         "eval.reporting.layers.lines", lambda *a, **options: drawn.update({a[2]: options}) or IMAGES
@@ -100,23 +103,23 @@ def test_chance_is_that_of_permuted_sentences_in_the_same_axes(
     with open(tmp_path / "report/tables" / name, encoding="utf-8", newline="") as stream:
         folded = [row for row in csv.DictReader(stream) if row["measure"] == f"{measure}_by_chance"]
     (row,) = [row for row in folded if (row["seed"], row["direction"], row["layer"]) == ("1", "de-fr", "L1")]
-    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(np.mean(found), rel=1e-3)
-    assert float(row["deviation"]) == pytest.approx(np.std(found, ddof=1), rel=1e-3)
+    assert row["repetitions"] == "6" and float(row["value"]) == pytest.approx(
+        np.mean(by_chance_values), rel=1e-3
+    )
+    assert float(row["deviation"]) == pytest.approx(np.std(by_chance_values, ddof=1), rel=1e-3)
     title = "SVCCA" if measure == "svcca" else "linear CKA"
     drawn_level = drawn[title]["baselines"]["Zero-shot pairs"]["A"][1]
-    assert drawn_level.mean == pytest.approx(np.mean(found))
+    assert drawn_level.mean == pytest.approx(np.mean(by_chance_values))
     both = np.concatenate(
-        [found, rows(run=1, direction="de-fr", layer="L1", measure=f"{measure}_by_chance").value]
+        [by_chance_values, rows(run=1, direction="de-fr", layer="L1", measure=f"{measure}_by_chance").value]
     )
     assert drawn_level.std == pytest.approx(np.std(both, ddof=1))
     assert "A, by chance" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_the_report_shows_it(store, probe, command, tmp_path):
+def test_the_report_shows_it(store, probe, report, tmp_path):
     assert probe(store()).status == 0
-    result = command("report", tmp_path / "out/similarity.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/similarity.json") / "report.html").read_text(encoding="utf-8")
     assert html.count("<figure>") == html.count('download="') == 2
 
 
@@ -138,16 +141,11 @@ def test_a_final_norm_or_none_both_end_in_the_output(store, probe, rows):
 def test_too_few_sentences_are_a_warning(tmp_path, vectors, store, probe):
     assert "warning" not in probe(store()).err
     few = {direction: sentence_states(vectors[direction][:, :14]) for direction in PAIRS}
-    (line,) = [one for one in probe(write_store(tmp_path / "few", few)).err.splitlines() if "warning" in one]
+    (line,) = [
+        line for line in probe(write_store(tmp_path / "few", few)).err.splitlines() if "warning" in line
+    ]
     assert "few: SVCCA of 1.00 on top of the encoder, but 0." in line
     assert "14 are few for 6 directions; use more sentences" in line
-
-
-def refused(result) -> str:
-    assert result.status == 2, result.err
-    lines = [line for line in result.err.splitlines() if not line.startswith(("warning", "similarity:"))]
-    assert len(lines) == 1, result.err
-    return lines[0].removeprefix("error: ")
 
 
 def test_directions_without_their_opposite(store, probe, rows):
@@ -175,26 +173,6 @@ def test_states_without_variance(tmp_path, vectors, probe):
     states = {d: [v[:, i, None] for i in range(N)] for d, v in vectors.items()}
     message = refused(probe(write_store(tmp_path / "states", states, tagged=False)))
     assert message.endswith("test.encoder.de-en: layer L1: all states are equal")
-
-
-def test_an_empty_sentence_has_no_words(tmp_path, vectors, probe):
-    states = {d: [v[:, i, None].repeat(3, axis=1) for i in range(N)] for d, v in vectors.items()}
-    states["en", "de"][4] = states["en", "de"][4][:, :2]  # a tag and </s>
-    folder = write_store(tmp_path / "states", states)
-    assert probe(folder).status == 0
-    assert "test.encoder.en-de: sentence 5 has no words" in refused(probe(folder, "--only-words"))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--split", "valid"], "no states of the set 'valid', it has: test"),
-        (["--variance", "0"], "--variance: found '0', expected a number above 0 to 1"),
-        (["no-such-folder"], "no-such-folder/states.json: no such file; expected the complete output of"),
-    ],
-)
-def test_bad_options(store, probe, options, message):
-    assert message in refused(probe(store(), *options))
 
 
 def test_a_store_without_the_output_of_the_encoder(tmp_path, store, probe):

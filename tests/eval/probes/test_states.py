@@ -13,24 +13,14 @@ from eval.probes.store import StateStore, layer_names
 from eval.translation.beam_search import BeamSearch
 from eval.translation.search_options import SearchOptions
 from fairseq_ext.inference import load_for_inference
-from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
+from tests.eval.translation.packages import WITH_EMPTY_LINES as SENTENCES
+from tests.eval.translation.packages import write_binarized
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
-
-SENTENCES = {
-    "de": [[5, 6, 7, 2], [8, 2], [2], [9, 10, 11, 12, 13, 2]],
-    "en": [[14, 15, 2], [16, 17, 2], [18, 2], [19, 20, 21, 22, 2]],
-    "fr": [[23, 24, 25, 2], [26, 2], [27, 28, 2], [29, 30, 31, 2]],
-}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = write_toy_folder(tmp_path / "data")
-    for pair in ("de-en", "en-fr", "de-fr"):
-        first, second = pair.split("-")
-        write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
-    write_preparation(folder)
-    return folder
+    return write_binarized(tmp_path / "data", SENTENCES)
 
 
 STOCK = {
@@ -88,11 +78,11 @@ def test_the_index_knows_the_text(folder, checkpoint, states):
         for language in pair.split("-"):
             path = folder / "text" / f"test.{pair}.{language}"
             path.write_text(f"one {language}\ntwo\nthree\nfour\n")
-    known = digests("known")
-    assert known["de", "en"] == known["de", "fr"] != known["en", "de"]
-    assert digests("other", "--max-lines", "1") != known
+    digests_known = digests("known")
+    assert digests_known["de", "en"] == digests_known["de", "fr"] != digests_known["en", "de"]
+    assert digests("other", "--max-lines", "1") != digests_known
     (folder / "text/test.de-en.de").write_text("one de\ntwo\nbeyond\nthem\n")
-    assert digests("beyond") == known
+    assert digests("beyond") == digests_known
 
 
 # --- the claim behind the forced pass
@@ -115,7 +105,7 @@ def test_forced_states_are_those_of_step_by_step_decoding(folder, checkpoint, na
             steps.append(extra["inner_states"])
     final_norm = [loaded.model.decoder.layer_norm] if loaded.model.decoder.layer_norm is not None else []
     for number in range(len(steps[0])):
-        expected = torch.cat([one[number] for one in steps]).transpose(0, 1)
+        expected = torch.cat([each[number] for each in steps]).transpose(0, 1)
         for row, size in ((0, 6), (1, 4)):
             assert torch.allclose(forced[number][row, :size], expected[row, :size], atol=1e-5)
     for norm in final_norm:
@@ -196,7 +186,7 @@ def test_a_subset_of_layers_lines_and_sets(states, checkpoint):
     assert (store.encoder_layers, store.decoder_layers) == (["L0"], ["L2"])
     assert (store.splits, store.directions("test")) == (["test"], [("fr", "de")])
     for side in ("encoder", "decoder"):
-        few, all_ = (getattr(one, side)("test", ("fr", "de")) for one in (store, whole))
+        few, all_ = (getattr(each, side)("test", ("fr", "de")) for each in (store, whole))
         layer = few.layers[0]
         assert len(few) == 2
         assert few.states(layer).dtype == np.float32
@@ -234,7 +224,7 @@ def test_a_killed_extraction_leaves_no_index(states, checkpoint, monkeypatch):
     def killed(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storing, "write_parts", killed)
+    monkeypatch.setattr(storing, "write_states", killed)
     with pytest.raises(KeyboardInterrupt):
         states(path, "--force")
     assert not (folder / "states.json").exists()
@@ -383,7 +373,7 @@ def test_the_untrained_model_has_other_weights_and_another_name(states, checkpoi
         states(checkpoint(), "--forced", "reference", *options, output=f"states{number}")
         for number, options in enumerate([(), *(("--untrained", seed) for seed in (3, 3, 4))])
     )
-    of_layer = [one.encoder("test", "de-fr").states("L1") for one in (trained, first, again, other)]
+    of_layer = [each.encoder("test", "de-fr").states("L1") for each in (trained, first, again, other)]
     assert np.array_equal(of_layer[1], of_layer[2])
     for a, b in ((0, 1), (0, 3), (1, 3)):
         assert not np.allclose(of_layer[a], of_layer[b], atol=0.01)

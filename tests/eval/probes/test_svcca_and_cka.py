@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from eval.probes.svcca_and_cka import VARIANCE, Sentences, compare, principal_directions
+from eval.probes.similarity import VARIANCE, Sentences, compare, principal_directions
 
 
 def measured(x, y, variance: float = VARIANCE) -> dict[str, float]:

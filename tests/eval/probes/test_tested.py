@@ -40,24 +40,24 @@ def test_counts_are_those_of_loops(part, tokens):
     gold = rng.integers(0, classes, len(part.tokens))
     gold[[3, 8]] = UNKNOWN
     kept = {"all": part.is_word | True, "no-tags": ~part.is_tag, "words": part.is_word}[tokens]
-    found = Answers.of(answers, gold, part, tokens, classes)
-    assert found.tokens == kept.sum()
+    counted = Answers.of(answers, gold, part, tokens, classes)
+    assert counted.tokens == kept.sum()
     places = np.flatnonzero(kept & (gold != UNKNOWN))
     groups = [GROUPS[number] for number in groups_of(part)]
     for layer, seed in np.ndindex(layers, seeds):
         given = answers[layer, seed].numpy()
         right = [given[place] == gold[place] for place in places]
-        assert found.accuracy[layer, seed].item() == pytest.approx(np.mean(right))
+        assert counted.accuracy[layer, seed].item() == pytest.approx(np.mean(right))
         for of_class in range(classes):
             of_gold = [place for place in places if gold[place] == of_class]
             shares = [np.mean([given[place] == answer for place in of_gold]) for answer in range(classes)]
-            assert found.confusion[layer, seed, of_class].tolist() == pytest.approx(shares)
+            assert counted.confusion[layer, seed, of_class].tolist() == pytest.approx(shares)
         for number, group in enumerate(GROUPS):
             members = [
                 given[place] == gold[place]
                 for place in places
                 if groups[place] == group or (group == "words" and groups[place].startswith("word "))
             ]
-            share = found.accuracy_of_groups[layer, seed, number].item()
+            share = counted.accuracy_of_groups[layer, seed, number].item()
             assert share == pytest.approx(np.mean(members)) if members else np.isnan(share)
-    assert found.share_of(1) == pytest.approx(np.mean(gold[places] == 1))
+    assert counted.share_of(1) == pytest.approx(np.mean(gold[places] == 1))

@@ -48,12 +48,10 @@ def test_busy_times_and_restarts_are_left_out(probe, tmp_path):
     assert measured(tmp_path, "seconds_per_1000_updates") == pytest.approx([400])
 
 
-def test_seeds_and_ratios_in_the_report(probe, command, tmp_path):
+def test_seeds_and_ratios_in_the_report(probe, report, tmp_path):
     slow, slower, fast = (simple((100, 1), (200, seconds)) for seconds in (40, 60, 25))
     assert probe(ems=slow, ems_=slower, bare=fast).status == 0
-    result = command("report", tmp_path / "out/training-speed.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    text = (tmp_path / "report/report.md").read_text(encoding="utf-8")
+    text = (report(tmp_path / "out/training-speed.json") / "report.md").read_text(encoding="utf-8")
     assert "| ems | 2 | 500.0 ± 141.4 | 1.00 |" in text
     assert "| bare | 1 | 250.0 | 0.50 |" in text
 

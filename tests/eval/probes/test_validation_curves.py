@@ -53,24 +53,20 @@ def test_both_formats_and_the_loss_of_translation(probe, tmp_path, draws):
     assert (tmp_path / "out/validation_loss_toy.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_training_that_diverged_keeps_its_other_validations(probe, command, tmp_path):
+def test_a_training_that_diverged_keeps_its_other_validations(probe, report, tmp_path):
     (tmp_path / "bad.log").write_text(SIMPLE.replace("loss 5.9", "loss nan"))
     assert probe(("A", "bad"), ("B", "simple")).status == 0
     assert (losses(tmp_path, run=0), losses(tmp_path, run=1)) == ({200: 4.4}, {100: 5.9, 200: 4.4})
-    result = command("report", tmp_path / "out/validation-curves.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/validation-curves.json") / "report.html").read_text(encoding="utf-8")
     rows = [
         re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr[^>]*>(.*?)</tr>", html, re.DOTALL)
     ]
     assert ["loss (bits per token)", "A", "1", "–", "4.400"] in rows
 
 
-def test_seeds_and_the_report(probe, command, tmp_path):
+def test_seeds_and_the_report(probe, report, tmp_path):
     assert probe(("A", "simple"), ("A", "json")).status == 0
-    result = command("report", tmp_path / "out/validation-curves.json", "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    html = (tmp_path / "report/report.html").read_text(encoding="utf-8")
+    html = (report(tmp_path / "out/validation-curves.json") / "report.html").read_text(encoding="utf-8")
     assert "Validation loss" in html and "5.500" in html and "4.250" in html  # means of both
 
 
@@ -88,7 +84,7 @@ def test_bad_logs(probe, logs, message):
     assert result.err.startswith("error: ") and message in result.err
 
 
-def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, command):
+def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, report):
     """One curve for all scores of a training; none without a log, or of a log without validations."""
     files = []
     logs = {
@@ -103,22 +99,20 @@ def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, com
         model.mkdir(exist_ok=True)
         if log:
             (model / "train.log").write_text(log)
-        known = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
+        checkpoint = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
         record = {
             "format": 1,
             "kind": "scores",
             "system": {"name": name, "seed": 1},
             "data": {"path": "toy", "dictionary_sha256": None},
             "split": "test",
-            "checkpoint": known,
+            "checkpoint": checkpoint,
             "pivot": "en" if again else None,
             "directions": {"de-fr": direction("zero-shot", lines=3.0)},
             "scoring": SCORING,
         }
         files.append(write_scores(tmp_path / str(number) / "scores.json", record))
-    result = command("report", *files, "--output", tmp_path / "report")
-    assert result.status == 0, result.err
-    text = (tmp_path / "report/report.md").read_text()
+    text = (report(*files) / "report.md").read_text(encoding="utf-8")
     section = text[text.index("## Validation loss of the scored systems") :].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| loss")]
     assert rows == ["| loss (bits per token) | A | 1 | 5.900 | 4.400 |"]

@@ -20,14 +20,14 @@ def drawn(monkeypatch):
 
 def measured(updates=(100, 200), systems=(("A", 1), ("A", 2), ("B", 1))) -> Measurements:
     """The loss of an update is its number and that of the seed, P@1 a thousandth of the update."""
-    found = Measured()
+    curves_of_systems = Measured()
     for name, seed in systems:
         rows = []
         for update in updates:
             precision = update / 1000 if name == "B" else None
             rows += numbers({"loss": update + seed, "p_at_1": precision}, update=update)
-        found.add({"system": {"name": name, "seed": seed}, "dataset": "toy"}, rows)
-    return Measurements.derived(found)
+        curves_of_systems.add({"system": {"name": name, "seed": seed}, "dataset": "toy"}, rows)
+    return Measurements.derived(curves_of_systems)
 
 
 def test_a_panel_per_measure_with_an_axis_of_its_own(drawn):
@@ -38,12 +38,12 @@ def test_a_panel_per_measure_with_an_axis_of_its_own(drawn):
     assert [(value.mean, value.std) for value in panels["bits"]["A"]] == [
         (101.5, pytest.approx(0.5**0.5)), (201.5, pytest.approx(0.5**0.5)),
     ]  # fmt: skip
-    assert [[cell.text for cell in row] for row in figure.numbers.rows] == [
+    assert [[cell.text for cell in row] for row in figure.rows] == [
         ["bits", "A", "2", "101.5 ± 0.7", "201.5 ± 0.7"],
         ["bits", "B", "1", "101.0", "201.0"],
         ["P@1 (%)", "B", "1", "10.0", "20.0"],
     ]
-    assert figure.numbers.rules == {2} and figure.name == "course_toy"
+    assert figure.rules == {2} and figure.name == "course_toy"
 
 
 def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
@@ -51,14 +51,14 @@ def test_of_many_updates_some_are_drawn_and_all_are_in_the_file(drawn):
     (figure,) = curves_over(measured(updates), "toy", "course", PANELS, "Loss", most_ticks=20)
     ticks = [int(tick) for tick in drawn[0][0]]
     assert ticks == list(range(30, 460, 30))  # every third, back from the last one
-    lines = [line.split(",") for line in figure.numbers.csv.splitlines()]
+    lines = [line.split(",") for line in figure.csv.splitlines()]
     of_b = [line for line in lines[1:] if "B" in line and "loss" in line]
     assert [int(line[lines[0].index("update")]) for line in of_b] == list(updates)
 
 
 def test_an_update_that_one_seed_lacks_is_a_gap(drawn):
-    found = measured(systems=[("A", 1), ("A", 2)])
-    rows = found.rows[(found.rows.seed == 1) | (found.rows["update"] == 100)]
-    curves_over(Measurements(found.systems, rows), "toy", "course", PANELS, "Loss")
+    of_seeds = measured(systems=[("A", 1), ("A", 2)])
+    rows = of_seeds.rows[(of_seeds.rows.seed == 1) | (of_seeds.rows["update"] == 100)]
+    curves_over(Measurements(of_seeds.systems, rows), "toy", "course", PANELS, "Loss")
     first, second = drawn[0][1]["bits"]["A"]
     assert first.mean == 101.5 and second is None

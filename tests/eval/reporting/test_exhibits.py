@@ -1,13 +1,13 @@
 """Names of the files of a report."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from eval.reporting.exhibits import (
     LONGEST,
     Cell,
-    Figure,
     Section,
     Table,
     cells,
@@ -31,10 +31,10 @@ def table(name: str) -> Table:
 
 def test_tables_and_figures_of_equal_names_have_numbers_behind_them(tmp_path):
     """Also where only the case tells them apart, which some file systems do not see."""
-    figure = Figure("X", "caption", {"png": b"1", "pdf": b"2"}, table("X"))
+    figure = replace(table("X"), images={"png": b"1", "pdf": b"2"})
     sections = [Section("first", [table("x"), table("y")]), Section("second", [figure, table("x-2")])]
     named = with_names_of_their_own(sections)
-    assert [one.name for section in named for one in section.exhibits] == ["x", "y", "X-2", "x-2-2"]
+    assert [each.name for section in named for each in section.tables] == ["x", "y", "X-2", "x-2-2"]
     files = exhibit_files(named, tmp_path / "tables", tmp_path / "plots")
     names = {str(path.relative_to(tmp_path)) for path in files}
     tables = {f"tables/{name}.csv" for name in ("x", "y", "X-2", "x-2-2")}
@@ -49,6 +49,6 @@ def test_other_names_stay(names):
 
 def test_numbers_for_people_have_four_digits():
     numbers = [12.345678, 0.000123456, -0.66666, 28594.0, 28594.4, 5, math.inf]
-    row = [Cell(str(number), number) for number in numbers]
+    row = [Cell(str(number), value=number) for number in numbers]
     shown = Table("x", "caption", [cells(*"abcdefg")], [row]).csv
     assert shown.splitlines()[1] == "12.35,0.0001235,-0.6667,28594.0,28594,5,inf"

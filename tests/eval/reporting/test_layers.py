@@ -51,5 +51,5 @@ def test_a_level_that_is_the_same_in_the_layers_of_both_is_one_line(measured, mo
     )
     assert drawn["levels"] == {"Supervised pairs": {"level": [(0.25, 0.25, 0.25, 0.25)]}}
     assert drawn["rules"] == [2]  # before L3, the first of the decoder
-    titles = [row[1].text for row in figure.numbers.rows]
+    titles = [row[1].text for row in figure.rows]
     assert titles == ["B", "A", "level"]

@@ -9,18 +9,18 @@ from eval.reporting.measure_tables import effects, measures
 
 
 def test_lines_formats_and_gaps():
-    found = Measured()
+    rows_of_systems = Measured()
     for seed, bleu in ((1, 0.25), (2, 0.35)):
         rows = numbers({"bleu": bleu, "lines": 1234}, direction="de→fr") + numbers(
             {"bleu": bleu / 5, "further": 1.0}, direction="fr→de"
         )
-        found.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, rows)
-    found.add({"system": {"name": "B"}, "dataset": "toy"}, numbers({"further": 2.0}))
+        rows_of_systems.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, rows)
+    rows_of_systems.add({"system": {"name": "B"}, "dataset": "toy"}, numbers({"further": 2.0}))
     columns = [
         {"measure": "bleu", "title": "BLEU", "scale": 100, "unit": "%"},
         {"measure": "lines", "title": "Lines", "form": ",.0f"},
     ]
-    given = Measurements.derived(found)
+    given = Measurements.derived(rows_of_systems)
     (table,) = measures(given, "toy", "groups", columns, "Groups", lines={"direction": "Languages"})
     assert table.columns() == ["System", "Seeds", "Languages", "BLEU", "Lines"]
     assert [[cell.text for cell in row] for row in table.rows] == [
@@ -32,10 +32,10 @@ def test_lines_formats_and_gaps():
 
 
 def test_a_column_that_no_system_has_is_left_out():
-    found = Measured()
-    found.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"rate": 2.0}))
+    rows_of_systems = Measured()
+    rows_of_systems.add({"system": {"name": "A"}, "dataset": "toy"}, numbers({"rate": 2.0}))
     columns = [{"measure": "gap", "title": "Gap"}, {"measure": "rate", "title": "Rate"}]
-    (table,) = measures(Measurements.derived(found), "toy", "t", columns, "T", derived=True)
+    (table,) = measures(Measurements.derived(rows_of_systems), "toy", "t", columns, "T", derived=True)
     assert table.columns() == ["System", "Rate"]
 
 
@@ -48,16 +48,16 @@ def bars(monkeypatch):
 
 
 def test_effects_have_intervals_in_the_table_and_in_the_figure(bars):
-    found = Measured()
+    rows_of_systems = Measured()
     of_first = {"seeds": 3, "gain": 0.02, low("gain"): -0.01, high("gain"): 0.05}
     for name, values in (("a and b", of_first), ("c and d", {"seeds": 1, "gain": -0.01})):
-        found.add({"system": {"name": name}, "dataset": "toy"}, numbers(values))
+        rows_of_systems.add({"system": {"name": name}, "dataset": "toy"}, numbers(values))
     columns = [
         {"measure": "seeds", "title": "Seeds", "form": ".0f"},
         {"measure": "gain", "title": "Gain", "scale": 100, "interval": True},
     ]
-    (figure,) = effects(Measurements.derived(found), "toy", "gains", columns, "Gains", "points")
-    assert [[cell.text for cell in row] for row in figure.numbers.rows] == [
+    (figure,) = effects(Measurements.derived(rows_of_systems), "toy", "gains", columns, "Gains", "points")
+    assert [[cell.text for cell in row] for row in figure.rows] == [
         ["a and b", "3", "+2.0 [-1.0, +5.0]"], ["c and d", "1", "-1.0"],
     ]  # fmt: skip
     assert list(bars) == ["Gain"]  # not the number of seeds

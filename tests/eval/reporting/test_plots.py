@@ -52,8 +52,8 @@ def test_magnitudes_are_written_out(monkeypatch, sizes, expected):
     monkeypatch.setattr(plots, "image_files", lambda figure: figure)
     points = [(size, 1.0, NAME) for size in sizes]
     (axes,) = plots.scatter({NAME: points}, NAME, NAME, by_magnitude=True).axes
-    shown = [one.get_text() for one in axes.get_xticklabels()]
-    assert set(expected) <= set(shown) and not any(set(one) - set("0123456789,.") for one in shown)
+    shown = [label.get_text() for label in axes.get_xticklabels()]
+    assert set(expected) <= set(shown) and not any(set(label) - set("0123456789,.") for label in shown)
 
 
 @pytest.mark.parametrize(("broken", "expected"), [(True, [1.0, None, 1.0]), (False, [1.0, 1.0])])

@@ -1,58 +1,36 @@
 """Sections of what `python -m embeddings` measures, from records of the commands' own."""
 
-import json
-from itertools import chain
-
 import pytest
 
 from command_line.errors import InputError
-from command_line.measurements import EXAMPLES, Measured, numbers, write_examples, write_rows
+from command_line.measurements import Measured, numbers
 from embeddings.finetuning.settings import setting
 from eval.derived.fine_tuned import fine_tuned
 from eval.measurements import Measurements
 from eval.report import write_report
 from eval.result_files import read_result
 from eval.result_set import ResultSet
+from tests.eval.rows import write_measured
 
 
-def record(kind, dataset="set", name="ems", seed=1, **measured):
-    return {
-        "format": 1,
-        "kind": kind,
-        "encoder": {"name": name},
-        "runs": [{"system": {"name": name, "seed": seed}, "dataset": dataset, **measured}],
-    }
-
-
-def with_rows(given, rows):
-    """A record whose file of rows is written beside it; all runs have the same."""
-    return given | {"rows": list(rows)}
+def record(kind, dataset="set", name="ems", seed=1, rows=(), examples=(), about=None, **run) -> tuple:
+    """A kind of result, and what was measured of one encoder."""
+    measured = Measured(about={"encoder": {"name": name}} | (about or {}))
+    measured.add({"system": {"name": name, "seed": seed}, "dataset": dataset, **run}, rows, examples)
+    return kind, measured
 
 
 def mining(f1, **which):
     scores = {"pairs": 12, "precision": 0.9, "recall": 0.8, "f1": f1, "threshold": 1.05}
-    return with_rows(record("mining", **which), numbers(scores))
-
-
-def write_record(path, given):
-    measured = Measured()
-    for run in given["runs"]:
-        measured.add(run, given.get("rows", []))
-    if "examples" in given:
-        write_examples(path.with_suffix(EXAMPLES), given["examples"])
-    record = {name: value for name, value in given.items() if name not in ("rows", "examples")}
-    if "rows" in given:
-        record["rows_sha256"] = write_rows(path.with_suffix(".csv"), measured.rows)
-    path.write_text(json.dumps(record))
+    return record("mining", rows=numbers(scores), **which)
 
 
 @pytest.fixture
 def report(tmp_path):
     def write(*records):
         paths = []
-        for number, one in enumerate(records):
-            paths.append(tmp_path / f"{number}.json")
-            write_record(paths[-1], one)
+        for number, (kind, measured) in enumerate(records):
+            paths.append(write_measured(tmp_path / str(number), kind, measured))
         write_report(paths, "Encoders", tmp_path / "report")
         return (tmp_path / "report/report.md").read_text(), tmp_path / "report"
 
@@ -64,8 +42,8 @@ def test_a_folder_stands_for_the_result_files_in_it(tmp_path):
     results.mkdir()
     with pytest.raises(InputError, match=r"results: no result file in it, expected one of: scores\.json"):
         write_report([results], "Encoders", tmp_path / "report")
-    for one in (classification({"de-en": [80.0]}), sts()):
-        write_record(results / f"{one['kind']}.json", one)
+    for kind, measured in (classification({"de-en": [80.0]}), sts()):
+        write_measured(results, kind, measured)
     (results / "preparation.json").write_text("{}")
     write_report([results], "Encoders", tmp_path / "report")
     text = (tmp_path / "report/report.md").read_text()
@@ -88,8 +66,9 @@ def test_baselines_end_the_table_of_accuracies(report):
 
 
 def sts(de=60.0, **which):
-    given = record("sts", texts={"de": "a"}, **which) | {"arrays_sha256": "not read by reports"}
-    return with_rows(given, numbers({"spearman": de, "pearson": 50.0}, direction="de"))
+    rows = numbers({"spearman": de, "pearson": 50.0}, direction="de")
+    about = {"arrays_sha256": "not read by reports"}
+    return record("sts", rows=rows, about=about, texts={"de": "a"}, **which)
 
 
 def classification(accuracies, **which):
@@ -100,7 +79,7 @@ def classification(accuracies, **which):
         for seed, accuracy in enumerate(runs, start=1)
         for row in numbers({"accuracy": accuracy}, direction=direction, repeat=seed)
     ]
-    return with_rows(record("classification", **which), rows)
+    return record("classification", rows=rows, **which)
 
 
 def test_tasks_have_a_table_each(report):
@@ -123,9 +102,11 @@ def finetuned(languages, train=("en",), **others):
     learned |= {"texts": {}, **others}
     learned["variant"] = f", {setting(train, list(languages), learned['code_switching'])}"
     rows = [
-        numbers(values, direction=language, part=learned["task"]) for language, values in languages.items()
+        row
+        for language, values in languages.items()
+        for row in numbers(values, direction=language, part=learned["task"])
     ]
-    return with_rows(record("finetuning", **learned), chain.from_iterable(rows))
+    return record("finetuning", rows=rows, **learned)
 
 
 def test_fine_tuned_encoders_by_what_they_learned_from(report):
@@ -201,8 +182,8 @@ def test_english_is_that_of_the_same_encoder_under_another_name(report, change, 
 
     def of(languages, train, name, weights="aligned", seed=1, learning_rate=5e-5):
         how = {"learning_rate": learning_rate, "validation": train}
-        one = finetuned(languages, train, name=name, seed=seed, hyperparameters=how)
-        return one | {"encoder": {"name": name, "weights": {"model.safetensors": weights}}}
+        about = {"encoder": {"name": name, "weights": {"model.safetensors": weights}}}
+        return finetuned(languages, train, name=name, seed=seed, hyperparameters=how, about=about)
 
     text, _ = report(
         of({"en": {"f1": 80.0}, "de": {"f1": 60.0}, "fr": {"f1": 61.0}}, ["en"], "ppa", **change),
@@ -217,15 +198,13 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
     """In their languages of the test, or in how they were learned."""
 
     def load(*records):
-        paths = [tmp_path / f"{number}.json" for number in range(len(records))]
-        for path, one in zip(paths, records, strict=True):
-            write_record(path, one)
+        paths = [write_measured(tmp_path / f"{n}", *measured) for n, measured in enumerate(records)]
         systems = ResultSet.load(paths, ["finetuning"]).probed("finetuning")
         return fine_tuned(Measurements.of(systems, allow_unlike=True))
 
     german = {"de": {"f1": 70.0}}
     assert len(load(finetuned(german), finetuned(german, seed=2), finetuned(german, dataset="other"))) == 2
-    with pytest.raises(InputError, match=r"1\.json: lines of en is none, but some in .*0\.json"):
+    with pytest.raises(InputError, match=r"1/.*: lines of en is none, but some in .*0/"):
         load(finetuned(german | {"en": {"f1": 80.0}}), finetuned(german, seed=2))
     rates = [{"hyperparameters": {"epochs": 2, "learning_rate": rate}} for rate in (1e-5, 2e-5)]
     with pytest.raises(InputError, match=r"hyperparameters\.learning_rate is 2e-05, but 1e-05 in"):
@@ -238,12 +217,9 @@ def test_fine_tunings_that_differ_in_more_than_their_seed_are_refused(tmp_path):
 def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
 
     def neighbours(seed, cosines):
-        examples = [
-            {"run": 0, "sentence": "a b", "neighbour": neighbour, "cosine": cosine}
-            for neighbour, cosine in cosines.items()
-        ]
-        rows = [numbers({"cosine": cosine}, part=name)[0] for name, cosine in cosines.items()]
-        return with_rows(record("neighbours", seed=seed), rows) | {"examples": examples}
+        examples = [{"sentence": "a b", "neighbour": name, "cosine": of} for name, of in cosines.items()]
+        rows = [numbers({"cosine": of}, part=name)[0] for name, of in cosines.items()]
+        return record("neighbours", seed=seed, rows=rows, examples=examples)
 
     text, _ = report(neighbours(1, {"b a": 0.96, "c": 0.5}), neighbours(2, {"b a": 0.98, "d": 0.4}))
     assert "| ems | 2 of 2 | a b | b a | 0.9700 ± 0.0141 |" in text
@@ -251,15 +227,16 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
 
 
 @pytest.mark.parametrize(
-    ("kind", "measured"),
+    ("kind", "run", "message"),
     [
-        ("sentence-retrieval", {"texts": {"de-en": "a"}, "groups": []}),
-        ("finetuning", {"task": "pairs"}),
-        ("mining", {"system": {"seed": 1}}),
+        (
+            "sentence-retrieval",
+            {"texts": {"de-en": "a"}, "groups": []},
+            "is missing",
+        ),
+        ("finetuning", {"task": "pairs"}, "measure' is missing"),
     ],
 )
-def test_a_record_that_lacks_numbers_is_one_line(tmp_path, kind, measured):
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(record(kind, **measured)))
-    with pytest.raises(InputError, match=r"result\.json"):
-        read_result(path)
+def test_a_record_that_lacks_a_field_is_one_line(tmp_path, kind, run, message):
+    with pytest.raises(InputError, match=message):
+        read_result(write_measured(tmp_path, *record(kind, **run)))

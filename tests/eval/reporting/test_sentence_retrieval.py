@@ -10,7 +10,6 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers, read_rows
 from eval.derived.benchmarks import published, reached_in
 from eval.report import write_report
-from eval.reporting.sections.encoder_sizes import sizes_in
 from eval.result_set import ResultSet
 from fairseq_ext.models.lealla_architectures import ROWS
 from tests.eval.retrieved import first_hits, write_retrieval
@@ -105,9 +104,9 @@ def test_pairs_and_plots_are_of_the_similarity_that_is_asked_for(write, report):
         "de-en": {"cosine": 0.8, "bert-score-normalized": 0.3},
         "en-de": {"cosine": 0.6, "bert-score-normalized": 0.5},
     }
-    one = write(scores, {"high": ["de-en"]})
+    first = write(scores, {"high": ["de-en"]})
     other = write({"de-en": 0.8, "en-de": 0.6}, dataset="other")
-    text, folder = report(one, other, similarity="bert-score-normalized")
+    text, folder = report(first, other, similarity="bert-score-normalized")
     assert "P@1 (%) by pair of languages on set, bert-score-normalized; mean" in text
     assert "| de-en | 40.0 |" in text and "P@1 by direction on set, bert-score-normalized in percent" in text
     assert ",40.0," in (folder / "tables/retrieval_groups_set_bert-score-normalized.csv").read_text()
@@ -248,21 +247,21 @@ def test_one_seed_twice_is_refused(write):
 
 def test_encoders_of_one_table_are_of_the_same_texts(write, report):
     values = {"de-en": 0.9, "en-de": 0.7}
-    one, other = write(values), write(values, name="b", texts="other")
-    with pytest.raises(InputError, match=rf"{other}: texts of de-en is otherde-en, but ade-en in {one}"):
-        report(one, other)
-    report(one, write(values, name="b"))
+    first, other = write(values), write(values, name="b", texts="other")
+    with pytest.raises(InputError, match=rf"{other}: texts of de-en is otherde-en, but ade-en in {first}"):
+        report(first, other)
+    report(first, write(values, name="b"))
 
 
 def test_measures_that_are_not_the_same_are_said(write, report):
     """xsim is of 4 neighbours."""
     values = {"de-en": 0.9, "en-de": 0.7}
-    one = write(values)
-    text, _ = report(one, write(values, name="b", neighbours=2))
+    first = write(values)
+    text, _ = report(first, write(values, name="b", neighbours=2))
     similarities = {"ems": "ratio, neighbours 4", "b": "ratio, neighbours 2"}
     shown = [row_of(text, f"{name} | 1 | {similarity}")[-1] for name, similarity in similarities.items()]
     assert shown == ["20.00", "–"]
-    assert "neighbours 4 |" not in report(one, write(values, name="b"))[0]
+    assert "neighbours 4 |" not in report(first, write(values, name="b"))[0]
 
 
 def test_what_inverted_lists_miss_is_said(write, report):
@@ -319,22 +318,23 @@ def test_parts_and_pairs_of_dual_pivot_transfer_are_tables(write, report):
         "| paired | 1 | 80.0 | 85.0 | 90.0 |", "| unpaired | 1 | 70.0 | 75.0 | – |",
     ]  # fmt: skip
     trained = {name: {"pairs": ["ar-en"] if "ar-en" in name else ["de-en"]} for name in reversed(values)}
-    known = {
+    theirs = {
         name: of_one_pair(write, {name: values[name]}, encoder={"name": name} | encoder)[0]
         for name, encoder in trained.items()
     }  # as they say whose translations they have seen
-    first = known.pop("paired-ar-en")
-    text, _ = report(first, *known.values())
+    first = theirs.pop("paired-ar-en")
+    text, _ = report(first, *theirs.values())
     assert "| paired | 1 | 80.0 | – | 50.0 |" in text and "| paired | 1 | 80.0 | 85.0 | 90.0 |" in text
     alone = of_one_pair(write, {"paired-de-en": 1.0})
     assert "Parts of dual-pivot" not in report(*alone)[0]
 
 
 def test_losses_of_distillation_stand_beside_the_published(write, report):
-    """Tables 3.3 and 3.4, of students by their names; others have no published numbers."""
+    """Tables 3.3 and 3.4, and Figure 3.3, of students by their names; others have no published numbers."""
     values = {"small-ams": 0.8, "small-all": 0.9, "small-ams-fd": 0.85, "thin-half-fd": 0.5, "teacher": 1.0}
     results = of_one_pair(write, values, dataset="Tatoeba")
-    text, _ = report(*results, reference=REFERENCE)
+    text, folder = report(*results, reference=REFERENCE)
+    assert (folder / "plots/losses_of_distillation_bars_Tatoeba.png").is_file()
     rows = {name: row_of(text, f"{name} | 1") for name in ("small", "small, published", "thin-half")}
     assert rows == {  # all, ams, ams-fd, fd
         "small": ["90.0", "80.0", "85.0", "–"],
@@ -345,19 +345,23 @@ def test_losses_of_distillation_stand_beside_the_published(write, report):
     assert "Losses of distillation" not in report(results[0])[0]
 
 
-def test_numbers_of_a_vector_are_curves(write, report):
-    """Figure 3.1: a layer for each size, and the first numbers of one vector."""
+def test_numbers_of_a_vector_are_curves(write, result, report):
+    """Figure 3.1: a layer for each size, and the first numbers of one vector; and F1 of mining."""
     cut = {"float32, 16 numbers": 0.25, "float32, 128 numbers": 0.5, "int8, 32 numbers": 0.1}
     rows = smaller({name: (1, p_at_1) for name, p_at_1 in cut.items()})
     text, folder = report(
         *of_one_pair(write, {"reduced-16": 0.5, "reduced-64": 0.75}),
         *of_one_pair(write, {"reduced-nested": 0.8}, rows=rows),
-    )
+        *(result("mining", {"f1": f1}, f"reduced-{width}", dataset=f"BUCC {pair}, test")
+          for width, f1 in ((64, 0.75), (16, 0.5)) for pair in ("de-en", "fr-en")),
+    )  # fmt: skip
     assert table_of(text, "|  | System | Seeds | 16 | 64 | 128 |", 2) == [
         "| P@1 (%) | a layer for each | 1 | 50.0 | 75.0 | – |",
         "| P@1 (%) | reduced-nested, first numbers | 1 | 25.0 | – | 50.0 |",
     ]
-    assert (folder / "plots/numbers_of_a_vector_set.png").is_file()
+    assert "| F1 (%) | a layer for each | 1 | 50.0 | 75.0 |" in text.splitlines()
+    names = {path.name for path in folder.glob("plots/numbers_of_a_vector*.png")}
+    assert names == {"numbers_of_a_vector_set.png", "numbers_of_a_vector_BUCC_test.png"}
 
 
 # --- sizes
@@ -370,12 +374,12 @@ def sizes(parameters, width):
 
 def test_speed_stands_beside_the_sizes(write, result, report):
     """Names of what was timed have the seed; of several seeds the mean."""
-    (one,) = of_one_pair(write, {"small-all": 0.8}, rows=sizes(69_000_000, 128))
+    (first,) = of_one_pair(write, {"small-all": 0.8}, rows=sizes(69_000_000, 128))
     speeds = [
         result("encoding-speed", {"lines_per_second": rate, "ratio": 1.0}, f"small-all-seed{seed}", None)
         for seed, rate in ((1, 100.0), (2, 300.0))
     ]
-    text, _ = report(one, *speeds)
+    text, _ = report(first, *speeds)
     assert "| 128 | 200 ± 141 | 80.0 |" in text
     assert "| System | Seeds | lines/s | ratio |" in text
 
@@ -440,9 +444,10 @@ def test_published_results_without_sizes_are_a_table(write, report, tmp_path):
 
 def test_published_numbers_agree_with_their_means_and_shapes():
     """A digit that was copied wrongly is not the mean of its row, nor the size of its architecture."""
-    known = published(ResultSet({}, reference=REFERENCE)).by_dataset()
-    reached = {dataset: reached_in(measured) for dataset, measured in known.items()}
-    sizes_of = sizes_in(known["encoder"])
+    theirs = published(ResultSet({}, reference=REFERENCE)).by_dataset()
+    reached = {dataset: reached_in(measured) for dataset, measured in theirs.items()}
+    rows = theirs["encoder"].rows
+    sizes_of = {name: dict(zip(of.measure, of.value, strict=True)) for name, of in rows.groupby("system")}
     assert len(sizes_of) == 4 + 13 + 7 + 3 * 7
     compared = 0
     for benchmark, parts in (

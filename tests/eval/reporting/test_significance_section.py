@@ -34,17 +34,17 @@ def table_of(scores: dict[str, tuple[float, float, bool]]):
 
 def test_the_significantly_higher_score_is_bold_whichever_side_has_it():
     scores = {"de-fr": (20.0, 25.5, True), "fr-de": (25.5, 20.0, True)}
-    found = table_of(scores | {"en-de": (20.0, 25.5, False), "de-en": (25.5, 20.0, False)})
-    assert found.columns() == COLUMNS
-    bold = [[one.text for one in row if any(span.bold for span in one.spans)] for row in found.rows]
+    shown = table_of(scores | {"en-de": (20.0, 25.5, False), "de-en": (25.5, 20.0, False)})
+    assert shown.columns() == COLUMNS
+    bold = [[field.text for field in row if field.bold] for row in shown.rows]
     assert bold == [["25.5"], ["25.5"], [], []]
-    assert [[one.text for one in row] for row in found.rows[:2]] == [
+    assert [[field.text for field in row] for row in shown.rows[:2]] == [
         ["A", "B", "de-fr", "20.0", "25.5", "+5.5", "+4.5", "+7.5", "0.0100", "0.0300", "0.4000", "88%"],
         ["A", "B", "fr-de", "25.5", "20.0", "-5.5", "-6.5", "-3.5", "0.0100", "0.0300", "0.4000", "88%"],
     ]
-    assert "a family of 4 tests. Bold: significantly higher." in found.caption
+    assert "a family of 4 tests. Bold: significantly higher." in shown.caption
 
 
 def test_a_direction_that_neither_system_translates_says_so():
     (row,) = table_of({"de-fr": (0.0, 0.03, False)}).rows
-    assert [one.text for one in row[:5]] == ["A", "B", "de-fr (neither translates)", "0.0", "0.0"]
+    assert [field.text for field in row[:5]] == ["A", "B", "de-fr (neither translates)", "0.0", "0.0"]

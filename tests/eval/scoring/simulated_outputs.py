@@ -37,9 +37,9 @@ def counts(
             columns = [length, reference + 0 * length, *matches, *(length - order for order in range(4))]
         else:  # chrF++'s columns, of four orders
             columns = [
-                one
+                column
                 for order, match in enumerate(matches)
-                for one in (length - order, reference - order + 0 * length, match)
+                for column in (length - order, reference - order + 0 * length, match)
             ]
         return np.stack(columns, axis=-1).astype(np.int32)
 

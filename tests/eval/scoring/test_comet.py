@@ -109,9 +109,9 @@ def test_another_model_in_the_same_folder_is_another_model(
     for out in outs:
         with_checksums(out)
     assert command("score", *outs, *options).status == 0
-    found = scores_of(outs[0])["scoring"]["comet"]
-    assert (found["checkpoint"], found["batch_size"]) == (str(checkpoint), 3)
-    assert found["sha256"] == hashlib.sha256(b"").hexdigest()
+    details = scores_of(outs[0])["scoring"]["comet"]
+    assert (details["checkpoint"], details["batch_size"]) == (str(checkpoint), 3)
+    assert details["sha256"] == hashlib.sha256(b"").hexdigest()
     for given in (options, options[4:6]):  # the second keeps the scores
         assert command("score", outs[0], *given).err.count("complete, skipped") == 1
     assert command("compare", *outs, "--metric", "comet").status == 0
@@ -134,14 +134,17 @@ def test_one_model_under_two_paths_is_one(translated, command, texts, other_pyth
         assert command("score", outs[-1], *options).status == 0
     result = command("compare", *outs, "--all-pairs", "--metric", "comet")
     assert result.status == 0, result.err
+    assert command("report", *outs, "--output", tmp_path / "report").status == 0
     copy.write_text("other weights")
     assert command("score", outs[1], *options).status == 0
     result = command("compare", *outs, "--all-pairs", "--metric", "comet")
-    known = [hashlib.sha256(weights).hexdigest()[:12] for weights in (b"other weights", b"weights")]
-    assert result.err == (
-        f"error: {outs[1]}/scores.json: COMET's model is {copy} ({known[0]}), but {checkpoint} ({known[1]})"
-        f" in {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
+    sha256s = [hashlib.sha256(weights).hexdigest()[:12] for weights in (b"other weights", b"weights")]
+    expected = (
+        f"error: {outs[1]}/scores.json: COMET's model is {copy} ({sha256s[0]}), but {checkpoint}"
+        f" ({sha256s[1]}) in {outs[0]}/scores.json; score both by one --comet-model, or give them apart\n"
     )
+    assert result.err == expected
+    assert command("report", *outs, "--output", tmp_path / "report").err == expected
 
 
 def test_a_killed_scoring_by_another_model_leaves_no_lines_to_the_kept_scores(

@@ -15,30 +15,30 @@ def rng():
 
 def test_unpaired_is_welchs_test(rng):
     a, b = rng.normal(3, 1, 5), rng.normal(1, 4, 7)
-    found, expected = difference([(1, a), (-1, b)]), stats.ttest_ind(a, b, equal_var=False)
-    assert 2 * min(found.p_above(0), found.p_below(0)) == pytest.approx(expected.pvalue)
-    assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    estimate, expected = difference([(1, a), (-1, b)]), stats.ttest_ind(a, b, equal_var=False)
+    assert 2 * min(estimate.p_above(0), estimate.p_below(0)) == pytest.approx(expected.pvalue)
+    assert estimate.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     shifted = stats.ttest_ind(a - 1, b, equal_var=False, alternative="greater")
-    assert found.p_above(1) == pytest.approx(shifted.pvalue)
-    assert found.p_below(1) == pytest.approx(1 - shifted.pvalue)
+    assert estimate.p_above(1) == pytest.approx(shifted.pvalue)
+    assert estimate.p_below(1) == pytest.approx(1 - shifted.pvalue)
 
 
 def test_paired_is_the_test_of_the_combination(rng):
     four = [rng.normal(0, 1, 6) for _ in range(4)]
-    found = paired_difference(list(zip((1, -1, -1, 1), four, strict=True)))
+    estimate = paired_difference(list(zip((1, -1, -1, 1), four, strict=True)))
     expected = stats.ttest_1samp(four[0] - four[1] - four[2] + four[3], 0)
-    assert 2 * min(found.p_above(0), found.p_below(0)) == pytest.approx(expected.pvalue)
-    assert found.interval(0.1) == pytest.approx(tuple(expected.confidence_interval(0.9)))
+    assert 2 * min(estimate.p_above(0), estimate.p_below(0)) == pytest.approx(expected.pvalue)
+    assert estimate.interval(0.1) == pytest.approx(tuple(expected.confidence_interval(0.9)))
 
 
 def test_an_interaction_and_a_mean_of_systems(rng):
     """Variances add up with the squares of the coefficients."""
     systems = [rng.normal(0, 1, 5) for _ in range(4)]
-    found = difference(list(zip((0.5, 0.5, -0.5, -0.5), systems, strict=True)))
-    assert found.effect == pytest.approx(
+    estimate = difference(list(zip((0.5, 0.5, -0.5, -0.5), systems, strict=True)))
+    assert estimate.effect == pytest.approx(
         np.mean([systems[0].mean(), systems[1].mean()]) - np.mean([systems[2].mean(), systems[3].mean()])
     )
-    assert found.error**2 == pytest.approx(sum(0.25 * one.var(ddof=1) / 5 for one in systems))
+    assert estimate.error**2 == pytest.approx(sum(0.25 * values.var(ddof=1) / 5 for values in systems))
 
 
 def test_trainings_without_a_deviation():
@@ -50,12 +50,12 @@ def test_trainings_without_a_deviation():
 def test_correlation(rng):
     x = rng.normal(size=10)
     y = x + rng.normal(size=10)
-    found, expected = correlation(x, y), stats.pearsonr(x, y)
-    assert found.effect == pytest.approx(expected.statistic)
-    assert found.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-    assert found.p_above(0) == pytest.approx(stats.norm.sf(np.arctanh(found.effect) * 7**0.5))
-    beyond = stats.norm.sf((np.arctanh(found.effect) - np.arctanh(0.3)) * 7**0.5)
-    assert (found.p_above(0.3), found.p_below(0.3)) == pytest.approx((beyond, 1 - beyond))
+    estimate, expected = correlation(x, y), stats.pearsonr(x, y)
+    assert estimate.effect == pytest.approx(expected.statistic)
+    assert estimate.interval(0.05) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert estimate.p_above(0) == pytest.approx(stats.norm.sf(np.arctanh(estimate.effect) * 7**0.5))
+    beyond = stats.norm.sf((np.arctanh(estimate.effect) - np.arctanh(0.3)) * 7**0.5)
+    assert (estimate.p_above(0.3), estimate.p_below(0.3)) == pytest.approx((beyond, 1 - beyond))
     assert correlation(x, np.ones(10)).p_above(0) == pytest.approx(0.5)
 
 
@@ -73,10 +73,10 @@ def test_smallest_differences(seeds, paired, smallest, deviation):
         p_values = stats.ttest_1samp(first + smallest, 0).pvalue
     else:
         p_values = stats.ttest_ind(first + smallest, second, equal_var=False).pvalue
-        found = largest_deviation(terms, 0.05, paired)
-        assert found == pytest.approx(deviation, abs=0.005)
+        share = largest_deviation(terms, 0.05, paired)
+        assert share == pytest.approx(deviation, abs=0.005)
         sides = [
-            stats.ttest_ind(first + side / found, second, equal_var=False, alternative=alternative).pvalue
+            stats.ttest_ind(first + side / share, second, equal_var=False, alternative=alternative).pvalue
             for side, alternative in ((1, "greater"), (-1, "less"))
         ]
         assert np.mean(np.max(sides, axis=0) <= 0.05) == pytest.approx(0.8, abs=0.02)

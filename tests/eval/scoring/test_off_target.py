@@ -81,10 +81,10 @@ def test_languages_stay_apart_in_tables():
 
 def test_empty_lines_and_lines_without_letters_are_off_target(texts):
     lines = [*texts["de"], texts["en"][0], "", "2015"]
-    found = default_identifier().identify(lines)
-    assert found == ["de"] * 4 + ["en", EMPTY, NO_LETTERS]
+    identified = default_identifier().identify(lines)
+    assert identified == ["de"] * 4 + ["en", EMPTY, NO_LETTERS]
     references = default_identifier().identify([*texts["de"], *texts["de"][:3]])
-    assert Intended("de").rate(found, references) == pytest.approx(3 / 7)
+    assert Intended("de").rate(identified, references) == pytest.approx(3 / 7)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,12 @@ def test_empty_lines_and_lines_without_letters_are_off_target(texts):
      ("Das war im Jahr 2015.", "2015", 0)],
 )  # fmt: skip
 def test_a_line_without_letters_is_right_where_its_reference_has_none(line, reference, rate):
-    assert Intended("de").rate(*([one] for one in default_identifier().identify([line, reference]))) == rate
+    assert (
+        Intended("de").rate(
+            *([identified] for identified in default_identifier().identify([line, reference]))
+        )
+        == rate
+    )
 
 
 def test_the_error_on_references_leaves_out_what_is_not_identified():

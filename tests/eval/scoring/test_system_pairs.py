@@ -105,8 +105,8 @@ def test_search_and_pivot_are_axes(scored, texts):
 
 
 def test_systems_on_other_datasets_are_no_rivals(systems):
-    one, other = systems({"A": {}}, dataset="a"), systems({"B": {"norm_placement": "post"}}, dataset="b")
-    assert differing_axis(*one, *other) is None
+    first, other = systems({"A": {}}, dataset="a"), systems({"B": {"norm_placement": "post"}}, dataset="b")
+    assert differing_axis(*first, *other) is None
 
 
 def test_systems_agree_in_which_directions_are_zero_shot(scored, texts):
@@ -125,10 +125,10 @@ def test_pairs_named_come_besides_those_on_one_axis(systems):
     )
     on_one_axis = [("A", "B", PLACEMENT), ("B", "C", "language tags")]
     assert [(*names([pair])[0], pair.axis) for pair in pairs_on_one_axis(three)] == on_one_axis
-    folders = [str(one.runs[0].path.parent) for one in three]
+    folders = [str(system.runs[0].path.parent) for system in three]
     for named in ("C", "A"), (folders[2], folders[0]), (folders[2], "A"):
-        found = with_pairs(pairs_known_to_differ(three), pairs_named(three, [named, ("A", "B"), named]))
-        assert [(*names([pair])[0], pair.axis) for pair in found] == [*on_one_axis, ("C", "A", None)]
+        pairs = with_pairs(pairs_known_to_differ(three), pairs_named(three, [named, ("A", "B"), named]))
+        assert [(*names([pair])[0], pair.axis) for pair in pairs] == [*on_one_axis, ("C", "A", None)]
 
 
 def test_pairs_named_that_do_not_exist(systems):
@@ -143,13 +143,13 @@ def test_a_measure_stands_behind_the_name_of_a_system(systems):
     """Where the measure is known and the name is: a name of its own may have an "@"."""
     three = systems({"A": {}, "A@ratio": {}, "B@enss": {}})
     folder = str(three[0].runs[0].path.parent)
-    found = pairs_named(
+    pairs = pairs_named(
         three,
         [("A@cosine", "A@bert-score"), ("A@ratio", "B@enss"), (f"{folder}@bert-score", "B@enss@cosine"),
          ("A@ratio@cosine", "A@ratio@ratio")],
         ("cosine", "ratio", "bert-score"),
     )  # fmt: skip
-    assert [(*names([pair])[0], pair.measures) for pair in found] == [
+    assert [(*names([pair])[0], pair.measures) for pair in pairs] == [
         ("A", "A", ("cosine", "bert-score")),
         ("A@ratio", "B@enss", None),
         ("A", "B@enss", ("bert-score", "cosine")),

@@ -11,10 +11,17 @@ from fairseq_ext.__main__ import COMMANDS
 from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 
+PAIRS = ("de-en", "en-fr", "de-fr")
 SENTENCES = {
     "de": [[5, 6, 7, 2], [8, 2], [9, 10, 11, 12, 13, 2], [3, 5, 2]],
     "en": [[14, 15, 2], [16, 17, 2], [19, 20, 21, 22, 2], [14, 2]],
     "fr": [[23, 24, 25, 2], [26, 2], [29, 30, 31, 2], [23, 2]],
+}
+
+WITH_EMPTY_LINES = {
+    "de": [[5, 6, 7, 2], [8, 2], [2], [9, 10, 11, 12, 13, 2]],
+    "en": [[14, 15, 2], [16, 17, 2], [18, 2], [19, 20, 21, 22, 2]],
+    "fr": [[23, 24, 25, 2], [26, 2], [27, 28, 2], [29, 30, 31, 2]],
 }
 
 
@@ -25,14 +32,20 @@ def words_of(sentence: list[int]) -> str:
 
 def write_data(folder: Path) -> Path:
     """A binarized folder with a test set of three pairs, and its raw text."""
-    write_toy_folder(folder)
+    write_binarized(folder, SENTENCES)
     (folder / "text").mkdir()
-    for pair in ("de-en", "en-fr", "de-fr"):
-        first, second = pair.split("-")
-        write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
-        for language in (first, second):
+    for pair in PAIRS:
+        for language in pair.split("-"):
             lines = "".join(f"{words_of(sentence)}\n" for sentence in SENTENCES[language])
             (folder / f"text/test.{pair}.{language}").write_text(lines)
+    return folder
+
+
+def write_binarized(folder: Path, sentences: dict[str, list[list[int]]]) -> Path:
+    """The same of any sentences, without text."""
+    write_toy_folder(folder)
+    for pair in PAIRS:
+        write_pair(folder, "test", pair, *(sentences[language] for language in pair.split("-")))
     write_preparation(folder)
     return folder
 
@@ -64,14 +77,14 @@ def package(output: Path, data: Path, *checkpoints: Path, options=()) -> Path:
 @contextlib.contextmanager
 def types_of_products() -> Iterator[set[torch.dtype]]:
     """The types of what linear layers of any model give meanwhile."""
-    found = set()
+    types = set()
 
     def note(module, _, output) -> None:
         if isinstance(module, torch.nn.Linear):
-            found.add(output.dtype)
+            types.add(output.dtype)
 
     hook = torch.nn.modules.module.register_module_forward_hook(note)
     try:
-        yield found
+        yield types
     finally:
         hook.remove()

@@ -57,8 +57,8 @@ def test_same_hypotheses_as_fairseq(options, prefix_length, seed):
     batch = random_batch(dictionary, LENGTHS, seed=seed)
     prefix = torch.full((len(LENGTHS), prefix_length), dictionary.index("w3"))
     inputs = batch["net_input"]
-    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
-    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+    ours = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert ours == fairseqs_best(model, dictionary, batch, prefix, options)
 
 
 def test_hypotheses_of_many_lengths():
@@ -70,9 +70,9 @@ def test_hypotheses_of_many_lengths():
         batch = random_batch(dictionary, LENGTHS, seed=seed)
         prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
         inputs = batch["net_input"]
-        found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
-        assert found == fairseqs_best(model, dictionary, batch, prefix, options)
-        lengths |= {len(hypothesis) for hypothesis in found}
+        ours = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+        assert ours == fairseqs_best(model, dictionary, batch, prefix, options)
+        lengths |= {len(hypothesis) for hypothesis in ours}
     assert len(lengths) > 4
 
 
@@ -84,8 +84,8 @@ def test_a_model_of_stock_fairseq(seed):
     prefix = torch.full((len(LENGTHS), 1), dictionary.index("w1"))
     options = SearchOptions(max_len_b=20)
     inputs = batch["net_input"]
-    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
-    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+    ours = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert ours == fairseqs_best(model, dictionary, batch, prefix, options)
 
 
 def test_prefixes_may_differ_within_a_batch():
@@ -95,8 +95,8 @@ def test_prefixes_may_differ_within_a_batch():
     prefix = torch.arange(len(LENGTHS))[:, None] + dictionary.nspecial
     options = SearchOptions(max_len_b=20)
     inputs = batch["net_input"]
-    found = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
-    assert found == fairseqs_best(model, dictionary, batch, prefix, options)
+    ours = BeamSearch(model, dictionary, options)(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert ours == fairseqs_best(model, dictionary, batch, prefix, options)
 
 
 @pytest.mark.parametrize("prefix_length", [0, 1])
@@ -108,10 +108,10 @@ def test_every_sentence_may_start_with_a_token_of_its_own(prefix_length):
     starts = torch.arange(len(LENGTHS)) + dictionary.nspecial + 5
     inputs = batch["net_input"]
     search = BeamSearch(model, dictionary, options)
-    found = search(inputs["src_tokens"], inputs["src_lengths"], prefix, starts=starts)
+    ours = search(inputs["src_tokens"], inputs["src_lengths"], prefix, starts=starts)
     first = starts.repeat_interleave(options.beam)
-    assert found == fairseqs_best(model, dictionary, batch, prefix, options, bos_token=first)
-    assert found != search(inputs["src_tokens"], inputs["src_lengths"], prefix)
+    assert ours == fairseqs_best(model, dictionary, batch, prefix, options, bos_token=first)
+    assert ours != search(inputs["src_tokens"], inputs["src_lengths"], prefix)
 
 
 def test_no_hypothesis_is_longer_than_the_model_can_write():
@@ -121,9 +121,9 @@ def test_no_hypothesis_is_longer_than_the_model_can_write():
         model.decoder.output_projection.weight[dictionary.eos()] = -100 * torch.ones(32)
     search = BeamSearch(model, dictionary, SearchOptions(max_len_b=200))
     batch = random_batch(dictionary, LENGTHS)["net_input"]
-    found = search(batch["src_tokens"], batch["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long))
+    ours = search(batch["src_tokens"], batch["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long))
     assert search.max_length(10) == 7
-    assert all(len(hypothesis) <= 7 for hypothesis in found)
+    assert all(len(hypothesis) <= 7 for hypothesis in ours)
 
 
 def test_the_longest_source_of_a_batch_limits_all_of_its_hypotheses():
@@ -216,13 +216,13 @@ def plain_search(model, dictionary, source, tag: int, options: SearchOptions) ->
 
 @pytest.mark.parametrize("lenpen", [0.5, 1.0])
 def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
-    dictionary, found = toy_dictionary(20), {True: [], False: []}
+    dictionary, ours = toy_dictionary(20), {True: [], False: []}
     tag = dictionary.index("w3")
     for seed in (1, 2):
         model = model_that_ends(MnmtTransformerModel, dictionary, seed)
         inputs = random_batch(dictionary, LENGTHS, seed=seed)["net_input"]
         prefix = torch.full((len(LENGTHS), 1), tag)
-        for without_tag, hypotheses in found.items():
+        for without_tag, hypotheses in ours.items():
             options = SearchOptions(beam=3, lenpen=lenpen, max_len_b=10, score_without_tag=without_tag)
             search = BeamSearch(model, dictionary, options)
             found_here = search.scored(inputs["src_tokens"], inputs["src_lengths"], prefix)
@@ -232,7 +232,7 @@ def test_the_forced_tag_counts_in_the_score_or_not(lenpen):
                     expected, words = plain_search(model, dictionary, source, tag, options)
                 assert (tokens, score) == (words, pytest.approx(expected, rel=1e-4))
                 hypotheses.append(tokens)
-    assert found[True] != found[False]
+    assert ours[True] != ours[False]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -265,15 +265,15 @@ def fairseqs_lists(models, dictionary, batch, options: SearchOptions) -> list[li
         models, dictionary, beam_size=options.beam, max_len_b=options.max_len_b, len_penalty=options.lenpen
     )
     return [
-        [(one["tokens"].tolist()[:-1], float(one["score"])) for one in found]
-        for found in generator.generate(models, batch)
+        [(hypothesis["tokens"].tolist()[:-1], float(hypothesis["score"])) for hypothesis in ours]
+        for ours in generator.generate(models, batch)
     ]
 
 
-def alike(found, expected) -> bool:
+def alike(ours, expected) -> bool:
     """Equal tokens, and scores that differ by rounding."""
-    return [one for one, _ in found] == [one for one, _ in expected] and [
-        score for _, score in found
+    return [hypothesis for hypothesis, _ in ours] == [hypothesis for hypothesis, _ in expected] and [
+        score for _, score in ours
     ] == pytest.approx([score for _, score in expected], abs=1e-5)
 
 
@@ -285,13 +285,13 @@ def test_lists_of_ensembles_are_fairseqs(members, count, lenpen):
     none = torch.zeros(len(LENGTHS), 0, dtype=torch.long)
     for seed in (1, 2, 3):
         models = [
-            model_that_ends(MnmtTransformerModel, dictionary, seed + 10 * one) for one in range(members)
+            model_that_ends(MnmtTransformerModel, dictionary, seed + 10 * member) for member in range(members)
         ]
         batch = random_batch(dictionary, LENGTHS, seed=seed)
         inputs = batch["net_input"]
         search = BeamSearch(Ensemble(models) if members > 1 else models[0], dictionary, options)
-        found = search.n_best(inputs["src_tokens"], inputs["src_lengths"], none, count)
-        for ours, fairseqs in zip(found, fairseqs_lists(models, dictionary, batch, options), strict=True):
+        lists = search.n_best(inputs["src_tokens"], inputs["src_lengths"], none, count)
+        for ours, fairseqs in zip(lists, fairseqs_lists(models, dictionary, batch, options), strict=True):
             assert alike(ours, fairseqs[:count])
 
 
@@ -300,8 +300,8 @@ def test_an_ensemble_of_equal_models_is_the_model():
     model = model_that_ends(MnmtTransformerModel, dictionary, 1)
     inputs = random_batch(dictionary, LENGTHS)["net_input"]
     arguments = inputs["src_tokens"], inputs["src_lengths"], torch.zeros(len(LENGTHS), 0, dtype=torch.long)
-    found = BeamSearch(Ensemble([model, model]), dictionary, options).scored(*arguments)
-    assert alike(found, BeamSearch(model, dictionary, options).scored(*arguments))
+    ours = BeamSearch(Ensemble([model, model]), dictionary, options).scored(*arguments)
+    assert alike(ours, BeamSearch(model, dictionary, options).scored(*arguments))
 
 
 def ngrams(tokens: list[int], size: int) -> list[tuple[int, ...]]:
@@ -319,9 +319,9 @@ def test_fairseqs_option_bans_nothing_on_a_cpu():
         SequenceGenerator([model], dictionary, beam_size=1, max_len_b=20, no_repeat_ngram_size=size)
         for size in (0, 2)
     )
-    found = [best[0]["tokens"].tolist() for best in banned.generate([model], batch)]
-    assert found == [best[0]["tokens"].tolist() for best in free.generate([model], batch)]
-    assert any(len(set(ngrams(tokens, 2))) < len(ngrams(tokens, 2)) for tokens in found)
+    ours = [best[0]["tokens"].tolist() for best in banned.generate([model], batch)]
+    assert ours == [best[0]["tokens"].tolist() for best in free.generate([model], batch)]
+    assert any(len(set(ngrams(tokens, 2))) < len(ngrams(tokens, 2)) for tokens in ours)
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -333,9 +333,9 @@ def test_no_ngram_occurs_twice(size):
     prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
     arguments = inputs["src_tokens"], inputs["src_lengths"], prefix
     free = BeamSearch(model, dictionary, SearchOptions(beam=1, max_len_b=20))(*arguments)
-    assert any(len(set(ngrams(found, size))) < len(ngrams(found, size)) for found in free)
+    assert any(len(set(ngrams(ours, size))) < len(ngrams(ours, size)) for ours in free)
     options = SearchOptions(beam=1, max_len_b=20, no_repeat_ngram=size)
-    for row, found in enumerate(BeamSearch(model, dictionary, options)(*arguments)):
+    for row, ours in enumerate(BeamSearch(model, dictionary, options)(*arguments)):
         source = inputs["src_tokens"][row : row + 1]
         tokens = [dictionary.eos(), dictionary.index("w3")]
         while len(tokens) < 21:
@@ -347,11 +347,11 @@ def test_no_ngram_occurs_twice(size):
                 for token in range(len(dictionary))
                 if token != dictionary.pad() and (tuple([*tokens, token][-size:]) not in ngrams(tokens, size))
             ]
-            token = max(allowed, key=lambda one: float(logits[one]))
+            token = max(allowed, key=lambda candidate: float(logits[candidate]))
             if token == dictionary.eos():
                 break
             tokens.append(token)
-        assert found == tokens[2:]
+        assert ours == tokens[2:]
     wide = SearchOptions(beam=4, max_len_b=20, no_repeat_ngram=size)
-    for found in BeamSearch(model, dictionary, wide)(*arguments):
-        assert len(set(ngrams(found, size))) == len(ngrams(found, size))
+    for ours in BeamSearch(model, dictionary, wide)(*arguments):
+        assert len(set(ngrams(ours, size))) == len(ngrams(ours, size))

@@ -56,15 +56,15 @@ def plain_contrast(models, inputs, weights, options: SearchOptions) -> list[tupl
             for token, added in enumerate(log_difference(words)):
                 if token != PAD and not (step == 0 and token == EOS) and added > -math.inf:
                     candidates.append((score + added, [*words, token]))
-        candidates = sorted(candidates, key=lambda one: -one[0])[: 2 * options.beam]
+        candidates = sorted(candidates, key=lambda candidate: -candidate[0])[: 2 * options.beam]
         for score, words in candidates[: options.beam]:
             if words[-1] == EOS and len(finished) < options.beam:
                 length = step + 1 - (len(given) - 1) * options.score_without_tag
                 finished.append((score / length**options.lenpen, words[:-1]))
         if len(finished) == options.beam:
             break
-        beam = [one for one in candidates if one[1][-1] != EOS][: options.beam]
-    return sorted(finished, key=lambda one: -one[0])
+        beam = [candidate for candidate in candidates if candidate[1][-1] != EOS][: options.beam]
+    return sorted(finished, key=lambda candidate: -candidate[0])
 
 
 def contrasted_batch(prefix_length: int, contrasts: int, seed: int):
@@ -79,7 +79,7 @@ def inputs_of(row: int, sources, prefix, starts=None):
     """What the plain search needs of one sentence."""
     rows = range(row, len(sources), len(LENGTHS))
     first = [EOS] * len(sources) if starts is None else starts.tolist()
-    return [(sources[[one]], [first[one], *prefix[one].tolist()]) for one in rows]
+    return [(sources[[number]], [first[number], *prefix[number].tolist()]) for number in rows]
 
 
 @pytest.mark.parametrize("prefix_length", [0, 1])
@@ -99,13 +99,13 @@ def test_hypotheses_and_scores_are_those_of_the_equation(options, weights, prefi
     sources, lengths, prefix = contrasted_batch(prefix_length, len(weights), seed=len(weights))
     contrast = torch.tensor(weights)[:, None].expand(-1, len(LENGTHS))
     search = BeamSearch(model, DICTIONARY, options)
-    found = search.n_best(sources, lengths, prefix, count=1, contrast=contrast)
-    plain = search.n_best(*(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=1)
-    assert len(found) == len(LENGTHS)
-    for row, ((tokens, score),) in enumerate(found):
+    ours = search.n_best(sources, lengths, prefix, count=1, contrast=contrast)
+    plain = search.n_best(*(tensor[: len(LENGTHS)] for tensor in (sources, lengths, prefix)), count=1)
+    assert len(ours) == len(LENGTHS)
+    for row, ((tokens, score),) in enumerate(ours):
         (expected, words), *_ = plain_contrast([model], inputs_of(row, sources, prefix), weights, options)
         assert (tokens, score) == (words, pytest.approx(expected, rel=1e-4, abs=1e-5))
-    assert found != plain  # it makes a difference
+    assert ours != plain  # it makes a difference
 
 
 @torch.no_grad()
@@ -116,9 +116,9 @@ def test_an_ensemble_its_list_and_starts_of_their_own():
     options, weights = SearchOptions(beam=3, max_len_b=5), [0.4, 0.2]
     search = BeamSearch(Ensemble(models), DICTIONARY, options)
     contrast = torch.tensor(weights)[:, None].expand(-1, len(LENGTHS))
-    found = search.n_best(sources, lengths, prefix, count=3, starts=starts, contrast=contrast)
+    ours = search.n_best(sources, lengths, prefix, count=3, starts=starts, contrast=contrast)
     left = []
-    for row, hypotheses in enumerate(found):
+    for row, hypotheses in enumerate(ours):
         inputs = inputs_of(row, sources, prefix, starts)
         expected = plain_contrast(models, inputs, weights, options)
         left.append(bool(expected))  # of the last sentence every difference is below 0
@@ -128,9 +128,9 @@ def test_an_ensemble_its_list_and_starts_of_their_own():
     assert left == [True, True, False]
 
 
-def rounded(found: list) -> list:
+def rounded(ours: list) -> list:
     """Scores to what does not depend on how many rows a product of matrices has."""
-    return [[(words, pytest.approx(score, rel=1e-5)) for words, score in hypotheses] for hypotheses in found]
+    return [[(words, pytest.approx(score, rel=1e-5)) for words, score in hypotheses] for hypotheses in ours]
 
 
 @torch.no_grad()
@@ -141,11 +141,11 @@ def test_weights_of_nothing_change_nothing():
     search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_b=12))
     mixed = torch.zeros(2, len(LENGTHS))
     assert search.n_best(sources, lengths, prefix, count=5, contrast=mixed) == rounded(
-        search.n_best(*(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=5)
+        search.n_best(*(tensor[: len(LENGTHS)] for tensor in (sources, lengths, prefix)), count=5)
     )
     mixed[0, 1] = 0.5
     with_one = search.n_best(sources, lengths, prefix, count=1, contrast=mixed)
-    without = search.n_best(*(one[: len(LENGTHS)] for one in (sources, lengths, prefix)), count=1)
+    without = search.n_best(*(tensor[: len(LENGTHS)] for tensor in (sources, lengths, prefix)), count=1)
     rows = [row for row in range(len(LENGTHS)) if row != 1]
     assert [with_one[row] for row in rows] == rounded([without[row] for row in rows])
 
@@ -155,16 +155,16 @@ def test_a_sentence_of_which_nothing_is_left_is_searched_without():
     """Of p - w p nothing is left where w is above 1."""
     model = model_that_ends(MnmtTransformerModel, DICTIONARY, seed=1)
     batch = random_batch(DICTIONARY, LENGTHS, seed=1)["net_input"]
-    twice = [torch.cat([one, one]) for one in (batch["src_tokens"], batch["src_lengths"])]
+    twice = [torch.cat([tensor, tensor]) for tensor in (batch["src_tokens"], batch["src_lengths"])]
     prefix = torch.full((2 * len(LENGTHS), 1), DICTIONARY.index("w3"))
     search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_b=8))
     weights = torch.full((1, len(LENGTHS)), 0.5)
     weights[0, 2] = 1.5
-    found = search.n_best(*twice, prefix, count=1, contrast=weights)
+    ours = search.n_best(*twice, prefix, count=1, contrast=weights)
     plain = search.n_best(batch["src_tokens"], batch["src_lengths"], prefix[: len(LENGTHS)], count=1)
     ((words, score),) = plain[2]
-    assert found[2] == [(words, pytest.approx(score, rel=1e-5))]
-    assert all(hypotheses for hypotheses in found)
+    assert ours[2] == [(words, pytest.approx(score, rel=1e-5))]
+    assert all(hypotheses for hypotheses in ours)
 
 
 @torch.no_grad()
@@ -176,10 +176,10 @@ def test_sentences_that_are_searched_without_are_no_longer_than_those_of_a_batch
     prefix = torch.full((len(sources), 1), DICTIONARY.index("w3"))
     search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_a=1.5, max_len_b=1))
     weights = torch.tensor([[0.5, 1e6, 1e6]])  # of the last two nothing is left
-    found = search.n_best(sources, lengths, prefix, count=1, contrast=weights)
+    ours = search.n_best(sources, lengths, prefix, count=1, contrast=weights)
     own = slice(len(LENGTHS))
     plain = search.n_best(sources[own, : max(lengths[own])], lengths[own], prefix[own], count=1)
-    assert found[1:] == rounded(plain[1:])
+    assert ours[1:] == rounded(plain[1:])
     longest = search.max_length(int(max(lengths[own])))
     assert max(len(words) for ((words, _),) in plain) > longest - 3  # they run on as far as they may
 
@@ -188,7 +188,7 @@ def test_sentences_that_are_searched_without_are_no_longer_than_those_of_a_batch
 def test_what_the_encoder_is_given_besides_is_given_to_the_second_search_too(monkeypatch):
     model = model_that_ends(MnmtTransformerModel, DICTIONARY, seed=1)
     batch = random_batch(DICTIONARY, LENGTHS, seed=1)["net_input"]
-    twice = [torch.cat([one, one]) for one in (batch["src_tokens"], batch["src_lengths"])]
+    twice = [torch.cat([tensor, tensor]) for tensor in (batch["src_tokens"], batch["src_lengths"])]
     prefix = torch.full((2 * len(LENGTHS), 1), DICTIONARY.index("w3"))
     plain, given = model.encoder.forward, []
 
@@ -200,8 +200,8 @@ def test_what_the_encoder_is_given_besides_is_given_to_the_second_search_too(mon
     weights = torch.tensor([[0.5, 1.5, 1.5]])  # of the last two nothing is left
     search = BeamSearch(model, DICTIONARY, SearchOptions(max_len_b=8))
     lengths = torch.arange(6)
-    found = search.n_best(*twice, prefix, count=1, contrast=weights, interlingua_lengths=lengths)
-    assert given == [[0, 1, 2, 3, 4, 5], [1, 2]] and all(found)
+    ours = search.n_best(*twice, prefix, count=1, contrast=weights, interlingua_lengths=lengths)
+    assert given == [[0, 1, 2, 3, 4, 5], [1, 2]] and all(ours)
 
 
 def test_the_decoder_is_counted():

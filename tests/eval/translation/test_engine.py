@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eval.translation.engine_options import EngineOptions
-from eval.translation.loading import load_translator
+from eval.translation.model_options import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
 from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import SENTENCES, package, words_of, write_checkpoint
@@ -50,8 +50,8 @@ def hypotheses(folder: Path) -> dict[str, str]:
 )
 def test_all_directions_have_the_hypotheses_of_our_search(translate, tmp_path, words):
     assert translate("--output", tmp_path / "ours", *words, engine="pytorch").status == 0
-    found = translate("--output", tmp_path / "theirs", *words)
-    assert found.status == 0, found.err
+    result = translate("--output", tmp_path / "theirs", *words)
+    assert result.status == 0, result.err
     assert len(hypotheses(tmp_path / "ours")) == (2 if words[:1] == ("--pivot",) else 6)
     assert hypotheses(tmp_path / "theirs") == hypotheses(tmp_path / "ours")
     assert len(set(hypotheses(tmp_path / "ours").values())) > 1
@@ -81,8 +81,8 @@ def test_a_damaged_folder_is_made_again(root, translate, tmp_path, name):
     assert translate("--output", tmp_path / "a", *words).status == 0
     whole = (tmp_path / "made" / name).read_bytes()
     (tmp_path / "made" / name).write_bytes(whole[: len(whole) // 2])
-    found = translate("--output", tmp_path / "b", *words, "--force")
-    assert found.status == 0 and f"{name} has changed since; `export` is done again" in found.err
+    result = translate("--output", tmp_path / "b", *words, "--force")
+    assert result.status == 0 and f"{name} has changed since; `export` is done again" in result.err
     assert (tmp_path / "made" / name).read_bytes() == whole
     assert hypotheses(tmp_path / "a") == hypotheses(tmp_path / "b")
 
@@ -92,8 +92,8 @@ def test_another_checkpoint_under_the_name_has_a_folder_of_its_own(root, transla
     checkpoint = write_model(tmp_path / "model.pt", data)
     assert translate("--output", tmp_path / "a", checkpoint=checkpoint).status == 0
     write_model(tmp_path / "model.pt", data, norm_placement="pre")
-    found = translate("--output", tmp_path / "b", checkpoint=checkpoint)
-    assert found.status == 0 and "is written for CTranslate2" in found.err
+    result = translate("--output", tmp_path / "b", checkpoint=checkpoint)
+    assert result.status == 0 and "is written for CTranslate2" in result.err
     assert translate("--output", tmp_path / "c", checkpoint=checkpoint, engine="pytorch").status == 0
     assert hypotheses(tmp_path / "b") == hypotheses(tmp_path / "c") != hypotheses(tmp_path / "a")
 
@@ -102,16 +102,16 @@ def test_a_text_and_python(root, translate):
     words = ("--input", root / "text.de", "--direction", "de-fr", "--n-best", "2")
     ours, theirs = translate(*words, engine="pytorch"), translate(*words)
     assert theirs.status == 0, theirs.err
-    rows = [[line.split("\t") for line in found.out.splitlines()] for found in (ours, theirs)]
+    rows = [[line.split("\t") for line in result.out.splitlines()] for result in (ours, theirs)]
     assert [(row[0], row[2]) for row in rows[0]] == [(row[0], row[2]) for row in rows[1]]
-    for one, other in zip(*rows, strict=True):
-        assert float(one[1]) == pytest.approx(float(other[1]), abs=2e-4)
+    for row, other in zip(*rows, strict=True):
+        assert float(row[1]) == pytest.approx(float(other[1]), abs=2e-4)
     options = TranslatorOptions(
         DecodingOptions(SearchOptions(beam=3, max_len_b=12), cpu=True), engine=EngineOptions("ctranslate2")
     )
     lines = [words_of(sentence) for sentence in SENTENCES["de"]]
-    found = load_translator(root / "system", options).translate(lines, "de", "fr")
-    assert found == [row[2] for row in rows[0][::2]]
+    result = load_translator(root / "system", options).translate(lines, "de", "fr")
+    assert result == [row[2] for row in rows[0][::2]]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_nonsense_is_one_line(root, translate, tmp_path, words, message):
         other = write_model(root / "other.pt", root / "data", norm_placement="pre")
         to = ("--to", "ctranslate2", "--data", root / "data", "--check-lines", "1")
         assert fairseq_ext("export", other, root / "of-another", *to) == 0
-    found = translate("--output", tmp_path / "out", *words.format(r=root, t=tmp_path).split())
-    assert found.status == 2 and message.format(r=root, t=tmp_path) in found.err, found.err
-    assert found.err.splitlines()[-1].startswith("error:")
+    result = translate("--output", tmp_path / "out", *words.format(r=root, t=tmp_path).split())
+    assert result.status == 2 and message.format(r=root, t=tmp_path) in result.err, result.err
+    assert result.err.splitlines()[-1].startswith("error:")
 
 
 def test_a_folder_of_rounded_weights_is_not_called_float32(root, translate, tmp_path):
@@ -162,9 +162,9 @@ def test_a_folder_of_rounded_weights_is_not_called_float32(root, translate, tmp_
 
 def test_what_cannot_be_exported_is_not_translated_either(root, translate, tmp_path):
     checkpoint = write_checkpoint(tmp_path / "swap.pt", root / "data", norm_placement="swap-pre")
-    found = translate("--output", tmp_path / "out", checkpoint=checkpoint)
-    assert found.status == 2 and "--norm-placement swap-pre" in found.err
+    result = translate("--output", tmp_path / "out", checkpoint=checkpoint)
+    assert result.status == 2 and "--norm-placement swap-pre" in result.err
     options = ("--combine", "ensemble")
     made = package(tmp_path / "both", root / "data", root / "model.pt", checkpoint, options=options)
-    found = translate("--output", tmp_path / "out", "--data", root / "data", checkpoint=made)
-    assert found.status == 2 and "an ensemble of 2 models, expected one" in found.err
+    result = translate("--output", tmp_path / "out", "--data", root / "data", checkpoint=made)
+    assert result.status == 2 and "an ensemble of 2 models, expected one" in result.err

@@ -92,13 +92,13 @@ class Case:
     def searched(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Token ids of every line that is not empty, with `</s>`, and of its best hypothesis, without."""
         generator = SequenceGenerator([self.model], self.target, beam_size=3, max_len_a=0, max_len_b=10)
-        found = []
+        searched = []
         for line in filter(None, TEXT["de"]):
             ids = self.source.encode_line(self.segment("de", line), add_if_not_exist=False).long()
             net_input = {"src_tokens": ids[None], "src_lengths": torch.tensor([len(ids)])}
             best = generator.generate([self.model], {"net_input": net_input})[0][0]["tokens"][:-1]
-            found.append((ids, best))
-        return found
+            searched.append((ids, best))
+        return searched
 
     def translated(self) -> list[str]:
         hypotheses = iter(self.searched())
@@ -168,9 +168,9 @@ def test_hypotheses_are_those_of_stock_fairseq(translate, command, tmp_path, wri
     assert len(case.source) != len(case.target)
     done = translate(case, *case.words, "--output", tmp_path / "out")
     assert done.status == 0, done.err
-    found = (tmp_path / "out/de-en.txt").read_text(encoding="utf-8").split("\n")[:-1]
-    assert found == case.translated()
-    assert len(set(found)) >= KNOWN
+    hypotheses = (tmp_path / "out/de-en.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert hypotheses == case.translated()
+    assert len(set(hypotheses)) >= KNOWN
     record = json.loads((tmp_path / "out/translate.json").read_text())
     assert {name: each["kind"] for name, each in record["directions"].items()} == {"de-en": "supervised"}
     assert record["system"]["architecture"] == "transformer"

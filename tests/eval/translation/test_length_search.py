@@ -42,12 +42,12 @@ def test_same_hypotheses_as_fairseq(task, kind, placement):
     for seed in (1, 2):
         model = model_that_ends(task, seed, kind, norm_placement=placement)
         inputs, prefix = inputs_of(task, seed)
-        found = BeamSearch(model, task.dictionary, OPTIONS)(
+        ours = BeamSearch(model, task.dictionary, OPTIONS)(
             inputs["src_tokens"], inputs["src_lengths"], prefix
         )
         generator = SequenceGenerator([model], task.dictionary, beam_size=3, max_len_b=12, len_penalty=0.7)
         best = generator.generate([model], {"net_input": inputs}, prefix_tokens=prefix)
-        assert found == [one[0]["tokens"].tolist()[1:-1] for one in best]
+        assert ours == [hypotheses[0]["tokens"].tolist()[1:-1] for hypotheses in best]
 
 
 def test_given_lengths_are_searched_as_predicted_ones(task):
@@ -85,20 +85,20 @@ def test_the_best_of_several_lengths(task, weight):
         inputs, prefix = inputs_of(task, seed)
         search = BeamSearch(model, task.dictionary, OPTIONS)
         arguments = inputs["src_tokens"], inputs["src_lengths"], prefix
-        found, one = LengthSearch(search, 4, weight)(*arguments), search(*arguments)
+        ours, plain = LengthSearch(search, 4, weight)(*arguments), search(*arguments)
         for row in range(len(PAIRS)):
             source = inputs["src_tokens"][row : row + 1, : int(inputs["src_lengths"][row])]
             encoded = model.encoder(source)
             if PAIRS[row][0] == "en":
-                assert found[row] == one[row]
+                assert ours[row] == plain[row]
                 continue
             best = []
             for length in encoded["length_logits"][0][0].argsort(descending=True)[:4].tolist():
                 given = {"interlingua_lengths": torch.tensor([length + 1])}
                 tokens, _ = search.scored(source, source.ne(1).sum(1), prefix[:1], **given)[0]
                 best.append((forced_score(model, task, source, tokens, length + 1, weight), tokens))
-            assert found[row] == max(best)[1]
-            changed += found[row] != one[row]
+            assert ours[row] == max(best)[1]
+            changed += ours[row] != plain[row]
     assert changed  # otherwise the lengths would not matter
 
 
@@ -106,10 +106,10 @@ def test_scores_are_log_probabilities_over_length(task):
     model = model_that_ends(task, 3)
     inputs, prefix = inputs_of(task, 3)
     lengths = torch.tensor([4, 6, 3, 9, 2])
-    found = BeamSearch(model, task.dictionary, OPTIONS).scored(
+    ours = BeamSearch(model, task.dictionary, OPTIONS).scored(
         inputs["src_tokens"], inputs["src_lengths"], prefix, interlingua_lengths=lengths
     )
-    for row, (tokens, score) in enumerate(found):
+    for row, (tokens, score) in enumerate(ours):
         source = inputs["src_tokens"][row : row + 1, : int(inputs["src_lengths"][row])]
         assert score == pytest.approx(
             forced_score(model, task, source, tokens, int(lengths[row]), 0.0), rel=1e-4

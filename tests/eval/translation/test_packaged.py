@@ -37,9 +37,9 @@ def test_a_package_that_was_moved_gives_the_hypotheses_of_its_checkpoint(tmp_pat
     checkpoint.unlink()
     after = command("translate", "--checkpoint", moved, "--output", tmp_path / "b", *SEARCH)
     assert after.status == 0, after.err
-    found = hypotheses(tmp_path / "b")
-    assert len(found) == 6 and len(set(found.values())) > 3
-    assert found == hypotheses(tmp_path / "a")
+    moved_hypotheses = hypotheses(tmp_path / "b")
+    assert len(moved_hypotheses) == 6 and len(set(moved_hypotheses.values())) > 3
+    assert moved_hypotheses == hypotheses(tmp_path / "a")
     records = [json.loads((tmp_path / name / "translate.json").read_text()) for name in "ab"]
     for field in ("system", "dataset", "split", "directions"):
         assert records[0][field] == records[1][field]
@@ -59,8 +59,8 @@ def test_other_data_may_be_given(tmp_path, data, checkpoint, command):
 
 def test_a_probe_takes_it(tmp_path, data, checkpoint, command):
     made = package(tmp_path / "system", data, checkpoint, options=("--sets", "test,valid"))
-    found = command("probe", "states", "--checkpoint", made, "--output", tmp_path / "states", *SEARCH)
-    assert found.status == 0, found.err
+    result = command("probe", "states", "--checkpoint", made, "--output", tmp_path / "states", *SEARCH)
+    assert result.status == 0, result.err
 
 
 def test_an_ensemble_is_a_system_of_its_own(tmp_path, data, checkpoint, command):
@@ -88,5 +88,5 @@ def test_an_ensemble_is_a_system_of_its_own(tmp_path, data, checkpoint, command)
 )
 def test_no_package(tmp_path, data, checkpoint, command, words, message):
     words = [word.format(data=data, checkpoint=checkpoint) for word in words]
-    found = command("translate", *words, "--output", tmp_path / "a", *SEARCH)
-    assert (found.status, found.err.count("\n")) == (2, 1) and message in found.err
+    result = command("translate", *words, "--output", tmp_path / "a", *SEARCH)
+    assert (result.status, result.err.count("\n")) == (2, 1) and message in result.err

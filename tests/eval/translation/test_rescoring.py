@@ -33,9 +33,9 @@ def rescorer(weight: float = 1.0, languages=LANGUAGES, identifier: str | None = 
 
 @cache
 def identifier() -> LanguageIdentifier:
-    found = LanguageIdentifier.from_pickled_model(MODEL_FILE, norm_probs=True)
-    found.set_languages(list(LANGUAGES))
-    return found
+    library = LanguageIdentifier.from_pickled_model(MODEL_FILE, norm_probs=True)
+    library.set_languages(list(LANGUAGES))
+    return library
 
 
 def probabilities(text: str) -> dict[str, float]:
@@ -44,25 +44,25 @@ def probabilities(text: str) -> dict[str, float]:
 
 
 def test_probabilities_are_the_librarys():
-    found = rescorer()
+    ours = rescorer()
     for text in TEXTS:
         for language in LANGUAGES:
             p = probabilities(text)[language] if any(map(str.isalpha, text)) else 1 / 3
-            assert math.exp(found.log_probability(language, text)) == pytest.approx(p, rel=1e-4, abs=1e-12)
+            assert math.exp(ours.log_probability(language, text)) == pytest.approx(p, rel=1e-4, abs=1e-12)
 
 
 @pytest.mark.parametrize("weight", [0.01, 0.3, 5.0])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_order_is_that_of_a_plain_loop(language, weight):
     scores = [-0.9, -0.5, -0.7, -0.8, -1.3, -0.6]
-    found = [([number], score) for number, score in enumerate(scores)]
+    hypotheses = [([number], score) for number, score in enumerate(scores)]
     expected = []
-    for (number,), score in found:
+    for (number,), score in hypotheses:
         p = probabilities(TEXTS[number])[language] if TEXTS[number] != "12, 13" else 1 / 3
         if p > 1e-30:
             expected.append((score + weight * math.log(p), number))
-    ranked = rescorer(weight).ranked(language, found)
-    assert len(ranked) == len(found)
+    ranked = rescorer(weight).ranked(language, hypotheses)
+    assert len(ranked) == len(hypotheses)
     assert [tokens[0] for tokens, _ in ranked][: len(expected)] == [
         number for _, number in sorted(expected, reverse=True)
     ]
@@ -70,17 +70,20 @@ def test_order_is_that_of_a_plain_loop(language, weight):
 
 
 def test_equal_hypotheses_stay_in_their_order():
-    found = [([3], -1.0), ([3], -1.0), ([3], -0.5)]
-    ranked = rescorer().ranked("de", found)
-    assert ranked[0][0] is found[2][0] and [one[0] for one in ranked[1:]] == [found[0][0], found[1][0]]
+    hypotheses = [([3], -1.0), ([3], -1.0), ([3], -0.5)]
+    ranked = rescorer().ranked("de", hypotheses)
+    assert ranked[0][0] is hypotheses[2][0] and [hypothesis[0] for hypothesis in ranked[1:]] == [
+        hypotheses[0][0],
+        hypotheses[1][0],
+    ]
 
 
 def test_a_language_that_the_identifier_does_not_know_is_named_and_left(capsys):
-    found = rescorer(languages=("de", "en", "ban"))
+    ours = rescorer(languages=("de", "en", "ban"))
     assert "py3langid does not know ban; translations into these languages stay as" in capsys.readouterr().err
     hypotheses = [([0], -0.5), ([1], -0.6)]
-    assert found.ranked("ban", hypotheses) == hypotheses
-    assert found.ranked("en", hypotheses)[0][0] == [1]
+    assert ours.ranked("ban", hypotheses) == hypotheses
+    assert ours.ranked("en", hypotheses)[0][0] == [1]
 
 
 WITHOUT_SCRIPTS = frozenset({"de", "en", "zh", "nb", "sr", "ko"})
@@ -134,8 +137,8 @@ def test_not_with_the_identifier_that_scores(tmp_path):
 def test_another_fasttext_model_may_rescore(tmp_path):
     other = tmp_path / "other.ftz"
     other.write_bytes(packaged_model().read_bytes().replace(b"__label__yi\0", b"__label__yx\0"))
-    found = rescorer(identifier=str(other))
-    values = [found.log_probability(language, TEXTS[0]) for language in LANGUAGES]
+    ours = rescorer(identifier=str(other))
+    values = [ours.log_probability(language, TEXTS[0]) for language in LANGUAGES]
     assert max(values) == values[0] > math.log(0.9)
     assert sum(map(math.exp, values)) == pytest.approx(1)
 
@@ -150,18 +153,18 @@ def test_a_decoder_chooses_among_its_beam(tmp_path):
     rescoring.rescorer.log_probability = lambda language, text: len(text) * (1 if language == "fr" else -1)
     parts = [load_sources(loaded.task, data, "test", pair) for pair in (("de", "fr"), ("en", "de"))]
 
-    def found(decoder, count: int) -> dict:
+    def ours(decoder, count: int) -> dict:
         return {
             number: hypotheses
             for numbers, lists in decoder.n_best(parts, count)
             for number, hypotheses in zip(numbers, lists, strict=True)
         }
 
-    lists, changed = found(plain, 4), 0
+    lists, changed = ours(plain, 4), 0
     best = {
         number: tokens for batch in rescoring.translate(parts) for number, tokens in zip(*batch, strict=True)
     }
-    for number, hypotheses in found(rescoring, 2).items():
+    for number, hypotheses in ours(rescoring, 2).items():
         language = ("fr", "de")[number // len(parts[0])]
         expected = rescoring.rescorer.ranked(language, lists[number])
         assert hypotheses == expected[:2]

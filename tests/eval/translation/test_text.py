@@ -7,16 +7,14 @@ import threading
 from pathlib import Path
 
 import pytest
-import torch
 
 from command_line.errors import InputError
-from eval.translation.loading import load_translator
+from eval.translation.model_options import load_translator
 from eval.translation.search_options import DecodingOptions, SearchOptions
 from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import (
     SENTENCES,
     package,
-    types_of_products,
     words_of,
     write_checkpoint,
     write_data,
@@ -57,17 +55,10 @@ def give(monkeypatch, text: bytes) -> None:
 
 
 def test_text_is_translated_as_the_same_sentences_of_a_test_set(root, translate, of_test_set):
-    found = translate("--input", root / "text.de", "--direction", "de-fr")
-    assert found.status == 0, found.err
-    assert found.out.splitlines() == of_test_set["de-fr"]
+    result = translate("--input", root / "text.de", "--direction", "de-fr")
+    assert result.status == 0, result.err
+    assert result.out.splitlines() == of_test_set["de-fr"]
     assert len(set(of_test_set["de-fr"])) > 1
-
-
-@pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
-def test_products_are_bfloat16_where_asked_for(root, translate, words, expected):
-    with types_of_products() as found:
-        assert translate("--input", root / "text.de", "--direction", "de-fr", *words).status == 0
-    assert found == {expected}
 
 
 def test_in_python(root, of_test_set):
@@ -95,9 +86,9 @@ def test_options_in_python_are_checked(wrong):
 def test_standard_input_and_empty_lines(root, translate, monkeypatch, of_test_set):
     first, second = (words_of(sentence) for sentence in SENTENCES["de"][:2])
     give(monkeypatch, f"\n{first}\r\n  \t\n{second}".encode())
-    found = translate("--input", "-", "--direction", "de-fr")
+    result = translate("--input", "-", "--direction", "de-fr")
     expected = of_test_set["de-fr"]
-    assert (found.status, found.out.split("\n")) == (0, ["", expected[0], "", expected[1], ""])
+    assert (result.status, result.out.split("\n")) == (0, ["", expected[0], "", expected[1], ""])
 
 
 def test_a_pipe_that_has_a_name(root, translate, of_test_set, tmp_path):
@@ -106,8 +97,8 @@ def test_a_pipe_that_has_a_name(root, translate, of_test_set, tmp_path):
     text = (root / "text.de").read_bytes()
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(text), daemon=True)
     writer.start()
-    found = translate("--input", tmp_path / "pipe", "--direction", "de-fr")
-    assert (found.status, found.out.splitlines()) == (0, of_test_set["de-fr"]), found.err
+    result = translate("--input", tmp_path / "pipe", "--direction", "de-fr")
+    assert (result.status, result.out.splitlines()) == (0, of_test_set["de-fr"]), result.err
 
 
 def test_a_byte_order_mark_and_no_standard_input(root, translate, monkeypatch, of_test_set):
@@ -115,24 +106,24 @@ def test_a_byte_order_mark_and_no_standard_input(root, translate, monkeypatch, o
     give(monkeypatch, b"\xef\xbb\xbf" + (root / "text.de").read_bytes())
     assert translate(*words).out.splitlines() == of_test_set["de-fr"]
     monkeypatch.setattr(sys, "stdin", None)  # as `<&-`
-    found = translate(*words)
-    assert (found.status, found.err) == (2, "error: --input -: standard input is closed, expected a text\n")
+    result = translate(*words)
+    assert (result.status, result.err) == (2, "error: --input -: standard input is closed, expected a text\n")
 
 
 def test_no_standard_output(root, translate, monkeypatch, tmp_path, of_test_set):
     words = ("--input", root / "text.de", "--direction", "de-fr")
     monkeypatch.setattr(sys, "stdout", None)  # as `>&-`
-    found = translate(*words)
-    assert found.status == 2
-    assert found.err == "error: --output: is missing, and standard output is closed; expected one of them\n"
+    result = translate(*words)
+    assert result.status == 2
+    assert result.err == "error: --output: is missing, and standard output is closed; expected one of them\n"
     assert translate(*words, "--output", tmp_path / "out").status == 0
     assert (tmp_path / "out/de-fr.txt").read_text().splitlines() == of_test_set["de-fr"]
 
 
 def test_blocks_of_a_stream(root, translate, monkeypatch, of_test_set):
     monkeypatch.setattr("eval.translation.text.LINES", 3)
-    found = translate("--input", root / "text.de", "--direction", "de-fr", "--n-best", "1")
-    rows = [line.split("\t") for line in found.out.splitlines()]
+    result = translate("--input", root / "text.de", "--direction", "de-fr", "--n-best", "1")
+    rows = [line.split("\t") for line in result.out.splitlines()]
     assert [row[0] for row in rows] == ["1", "2", "3", "4"]
     assert [row[2] for row in rows] == of_test_set["de-fr"]
 
@@ -140,8 +131,8 @@ def test_blocks_of_a_stream(root, translate, monkeypatch, of_test_set):
 def test_several_directions_are_files(root, translate, tmp_path, of_test_set):
     words = ("--input", root / "text.de", "--direction", "de-fr,de-en", "--output", tmp_path / "out")
     assert translate(*words).status == 0
-    found = {path.stem: path.read_text().splitlines() for path in (tmp_path / "out").iterdir()}
-    assert found == {name: of_test_set[name] for name in ("de-fr", "de-en")}
+    written = {path.stem: path.read_text().splitlines() for path in (tmp_path / "out").iterdir()}
+    assert written == {name: of_test_set[name] for name in ("de-fr", "de-en")}
 
 
 def test_candidates_and_scores(root, translate, of_test_set):
@@ -173,10 +164,10 @@ def test_a_prompt(root, translate, monkeypatch, of_test_set):
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr("builtins.input", typed)
-    found = translate("--input", "-", "--direction", "de-fr,de-en")
-    assert found.status == 0, found.err
+    result = translate("--input", "-", "--direction", "de-fr,de-en")
+    assert result.status == 0, result.err
     (fr, fr2), (en, en2) = (of_test_set[name][:2] for name in ("de-fr", "de-en"))
-    assert found.out.splitlines() == [
+    assert result.out.splitlines() == [
         f"fr: {fr}",
         f"en: {en}",
         "fr: ",
@@ -190,8 +181,8 @@ def test_a_prompt(root, translate, monkeypatch, of_test_set):
 
 def test_a_tag_in_a_text_is_an_unknown_word(root):
     translator = load_translator(root / "system", TranslatorOptions(OPTIONS))
-    found = translator.translate(["w1 __fr__ w2", "w1 unknown w2"], "de", "en")
-    assert found[0] == found[1]
+    translations = translator.translate(["w1 __fr__ w2", "w1 unknown w2"], "de", "en")
+    assert translations[0] == translations[1]
 
 
 def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
@@ -217,32 +208,20 @@ def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
     [
         ("--input {r}/text.de", "--direction all: with --input, expected one such as de-fr"),
         ("--input {r}/text.de --direction zero-shot", "with --input, expected one such as de-fr"),
-        ("--input {r}/text.de --direction de", "found 'de', expected a direction such as en-de"),
-        ("--input {r}/text.de --direction de-de", "found 'de-de', expected a direction such as en-de"),
         ("--input {r}/text.de --direction de-ja", "language 'ja': the model has no tag for it"),
         ("--input {r}/text.de --direction de-fr,en-fr --output {t}", "a text has one language"),
         ("--input {r}/text.de --direction de-fr,de-en", "--output: is missing; several directions"),
-        ("--input {r}/none --direction de-fr", "{r}/none: no such file; expected a text"),
-        ("--input {r} --direction de-fr", "{r}: is a folder, expected a text, or - for standard input"),
-        ("--input {r}/text.de --direction de-fr --n-best 0", "--n-best: found '0', expected a whole number"),
         ("--input {r}/text.de --direction de-fr --n-best 4", "--n-best 4: a beam of 3 finds no more"),
-        ("--input {r}/text.de --direction de-fr --long-lines x", "--long-lines: invalid choice: 'x'"),
-        ("--input {r}/text.de --direction de-fr --no-repeat-ngram 1", "expected a whole number from 2"),
         ("--input {r}/text.de --direction de-fr --pivot en", "--pivot: needs a test set"),
         ("--input {r}/text.de --direction de-fr --split dev", "--split: needs a test set, found --input"),
-        ("--input {r}/text.de --direction de-fr --name x", "--name: needs a test set, found --input"),
-        ("--input {r}/text.de --direction de-fr --force", "--force: needs a test set, found --input"),
         ("--input {r}/text.de --direction de-fr --n-best 2 --length-candidates 2", "--n-best: not with"),
         ("--input {r}/text.de --direction de-fr --length-candidates 2", "does not predict the length"),
-        ("--input {r}/bytes --direction de-fr", "bytes:1: byte 0xff is not UTF-8"),
         ("--output {t} --n-best 2", "--n-best: needs --input; give both, or leave it out"),
-        ("--output {t} --scores", "--scores: needs --input; give both, or leave it out"),
         ("--output {t} --long-lines cut", "--long-lines: needs --input; give both, or leave it out"),
         ("", "--output: is missing"),
     ],
 )
 def test_nonsense_is_one_line(root, translate, tmp_path, words, message):
-    (root / "bytes").write_bytes(b"\xff\n")
-    found = translate(*words.format(r=root, t=tmp_path).split())
-    assert (found.status, found.err.count("\n")) == (2, 1), found.err
-    assert message.format(r=root, t=tmp_path) in found.err
+    result = translate(*words.format(r=root, t=tmp_path).split())
+    assert (result.status, result.err.count("\n")) == (2, 1), result.err
+    assert message.format(r=root, t=tmp_path) in result.err

@@ -11,7 +11,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from command_line.errors import InputError
 from data_prep.model_folders.loading import check_ids
-from eval.translation.loading import load_translator
+from eval.translation.model_options import load_translator
 from eval.translation.transformers_model import TransformersModel
 from tests.eval.translation.transformers_folders import SIZES, TEXT, WRITERS, write_opus_mt, write_t5
 from tests.made_once import made_once
@@ -88,12 +88,12 @@ def by_hand(folder: Path, kind: str, direction: str, **options) -> list[str]:
         before = f"translate English to {NAMES[target]}: "
     elif kind == "opus-mt-mul":
         before = f"{MARIAN[target]} "
-    found = []
+    lines = []
     for line in LINES[source]:
         inputs = tokenizer(before + line, return_tensors="pt")
         output = model.generate(**inputs, **given) if line else [[]]
-        found.append(" ".join(tokenizer.decode(output[0], skip_special_tokens=True).split()))
-    return found
+        lines.append(" ".join(tokenizer.decode(output[0], skip_special_tokens=True).split()))
+    return lines
 
 
 @pytest.mark.parametrize("beam", [1, 3])
@@ -101,16 +101,16 @@ def by_hand(folder: Path, kind: str, direction: str, **options) -> list[str]:
 def test_all_directions_as_generate_by_hand(root, translate, tmp_path, kind, beam):
     done = translate(kind, "--beam", str(beam), "--output", tmp_path)
     assert done.status == 0, done.err
-    found = hypotheses(tmp_path)
-    assert sorted(found) == DIRECTIONS[kind]
+    written = hypotheses(tmp_path)
+    assert sorted(written) == DIRECTIONS[kind]
     special = {"Park </s> Park >>fra<<", "beau </s>", ">>fra<< im Park"}  # which are text for us alone
-    for direction, lines in found.items():
+    for direction, lines in written.items():
         expected = by_hand(root / kind, kind, direction, num_beams=beam)
         sources = LINES[direction[:2]]
         assert len(lines) == len(sources) and lines[1] == ""
         plain = [number for number, line in enumerate(sources) if line not in special]
         assert [lines[number] for number in plain] == [expected[number] for number in plain], direction
-    assert len({line for lines in found.values() for line in lines}) > len(DIRECTIONS[kind])
+    assert len({line for lines in written.values() for line in lines}) > len(DIRECTIONS[kind])
 
 
 @pytest.mark.parametrize("kind", ["m2m-100", "nllb", "mbart-50", "opus-mt-mul", "madlad"])
@@ -140,12 +140,12 @@ def test_scores_are_mean_log_probabilities(root, kind, beam):
     """Of the tokens behind the first one, without a forced tag, divided by the length with it."""
     translator = load_translator(root / kind, _options(beam=beam, n_best=beam))
     lines = [line for line in LINES["en"] if line]
-    found = translator.candidates(lines, "en", "de")
-    assert [len(each) for each in found] == [beam] * len(lines)
+    lists = translator.candidates(lines, "en", "de")
+    assert [len(each) for each in lists] == [beam] * len(lines)
     model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(root / kind), translator.tokenizer
     sentences = [translator.sentences(line, ("en", "de"), "")[0] for line in lines]
-    for sentence, candidates in zip(sentences, found, strict=True):
-        assert candidates == sorted(candidates, key=lambda one: -one.score)
+    for sentence, candidates in zip(sentences, lists, strict=True):
+        assert candidates == sorted(candidates, key=lambda candidate: -candidate.score)
         row = translator.row(sentence)
         forced = translator.marks(("en", "de")).forced
         ids, score = translator._search.n_best([row], forced, 1, with_scores=True)[0][0]
@@ -212,11 +212,11 @@ def test_a_killed_run_continues(root, translate, tmp_path, monkeypatch):
 def test_any_text(root, translate, tmp_path):
     (tmp_path / "text.en").write_text("The weather is nice today.\n\nnice\n")
     words = ("--input", tmp_path / "text.en", "--direction", "en-de")
-    found = translate("nllb", *words, data=False)
+    result = translate("nllb", *words, data=False)
     expected = load_translator(root / "nllb", _options(beam=5)).translate(
         ["The weather is nice today.", "", "nice"], "en", "de"
     )
-    assert (found.status, found.out.splitlines()) == (0, expected), found.err
+    assert (result.status, result.out.splitlines()) == (0, expected), result.err
     scored = translate("nllb", *words, "--n-best", "2", data=False).out.splitlines()
     assert [row.split("\t")[0] for row in scored] == ["1", "1", "2", "3", "3"]
     assert scored[0].split("\t")[2] == expected[0]
@@ -227,7 +227,7 @@ def test_long_lines_are_cut_or_split(root, capsys):
     for kind in ("mbart-50", "opus-mt"):  # 40 positions
         cut = load_translator(root / kind, _options())
         room = cut.room(("en", "de"))
-        assert [len(one.ids) for one in cut.sentences(line, ("en", "de"), "line 7")] == [room]
+        assert [len(sentence.ids) for sentence in cut.sentences(line, ("en", "de"), "line 7")] == [room]
         assert "warning: line 7: " in capsys.readouterr().err
         split = load_translator(root / kind, _options(long_lines="split"))
         assert len(split.sentences(line, ("en", "de"), "line 7")) > 5
@@ -244,12 +244,12 @@ def test_ctranslate2(root, translate, tmp_path, kind):
     engine = (*words, "--engine", "ctranslate2", "--engine-folder", tmp_path / "engine")
     done = translate(kind, *engine, "--output", tmp_path / "ctranslate2")
     assert done.status == 0, done.err
-    found, expected = hypotheses(tmp_path / "ctranslate2"), hypotheses(tmp_path / "pytorch")
-    assert {name: len(lines) for name, lines in found.items()} == {
+    ours, expected = hypotheses(tmp_path / "ctranslate2"), hypotheses(tmp_path / "pytorch")
+    assert {name: len(lines) for name, lines in ours.items()} == {
         name: len(lines) for name, lines in expected.items()
     }
-    pairs = [(one, other) for name in found for one, other in zip(found[name], expected[name], strict=True)]
-    assert all(one.startswith(other) for one, other in pairs), pairs
+    pairs = [(line, other) for name in ours for line, other in zip(ours[name], expected[name], strict=True)]
+    assert all(line.startswith(other) for line, other in pairs), pairs
     again = translate(kind, *engine, "--output", tmp_path / "again")
     assert "converted" in done.err and "converted" not in again.err
     assert json.loads((tmp_path / "again/translate.json").read_text())["engine"] == "ctranslate2 float32"
@@ -294,8 +294,8 @@ def test_options(root, refused, kind, words, expected):
 def test_a_language_that_the_model_does_not_know(root, tmp_path, translate):
     (tmp_path / "text.xx").write_text("a\n")
     words = ("--input", tmp_path / "text.xx", "--direction", "tlh-de")
-    found = translate("nllb", *words, data=False)
-    assert found.status == 2 and "language 'tlh': not known to" in found.err and "more;" in found.err
+    result = translate("nllb", *words, data=False)
+    assert result.status == 2 and "language 'tlh': not known to" in result.err and "more;" in result.err
 
 
 def test_codes_of_a_file(root, tmp_path, translate, refused):
@@ -352,17 +352,8 @@ def _larger_tokenizer(folder: Path) -> None:
         ("nllb", _larger_tokenizer, "its tokenizer has ids up to"),
         ("opus-mt", _larger_tokenizer, "its tokenizer has ids up to"),
         ("opus-mt", _set("tokenizer_config.json", target_lang="gem"), "field 'target_lang' is 'gem'"),
-        ("opus-mt", _set("tokenizer_config.json", target_lang=3), "field 'target_lang' is 3"),
         ("opus-mt", _set("config.json", vocab_size=None), "and the model 0 vectors of tokens"),
-        ("opus-mt", _set("config.json", dropout=None), "not a model of encoder-decoders of transformers: "),
-        (
-            "opus-mt",
-            _set("config.json", max_position_embeddings="x"),
-            "field 'max_position_embeddings' is 'x'",
-        ),
         ("opus-mt", _set("tokenizer_config.json", eos_token=None), "its tokenizer has no eos_token"),
-        ("opus-mt", _set("config.json", auto_map={"AutoModel": "x.X"}), "field 'auto_map' asks for code"),
-        ("opus-mt", _set("generation_config.json", eos_token_id="x"), "field 'eos_token_id' is 'x'"),
         ("opus-mt", _set("generation_config.json", bad_words_ids=[[-1]]), "have the bad_words_ids -1"),
         ("opus-mt", _set("generation_config.json", eos_token_id=9999), "have the eos_token_id 9999"),
         (
@@ -381,8 +372,8 @@ def test_folders(changed, refused, kind, change, expected):
 def test_a_model_that_samples_is_searched(root, changed, translate, tmp_path):
     """What a folder says of sampling or beams is not read."""
     folder = changed("opus-mt", _set("generation_config.json", do_sample=True, num_beams=7, max_length=3))
-    found = load_translator(folder, _options()).translate(LINES["en"], "en", "de")
-    assert found == load_translator(root / "opus-mt", _options()).translate(LINES["en"], "en", "de")
+    ours = load_translator(folder, _options()).translate(LINES["en"], "en", "de")
+    assert ours == load_translator(root / "opus-mt", _options()).translate(LINES["en"], "en", "de")
 
 
 def test_a_language_of_several_meanings(tmp_path):
@@ -404,8 +395,8 @@ def test_any_source_of_a_group(tmp_path):
 
 def test_only_folders_of_transformers_have_their_options(tmp_path, command):
     words = ("translate", "--checkpoint", tmp_path / "x.pt", "--data", tmp_path, "--output", tmp_path / "o")
-    found = command(*words, "--supervised", "de-en")
-    assert found.status == 2 and "--supervised: needs a folder of transformers" in found.err
+    result = command(*words, "--supervised", "de-en")
+    assert result.status == 2 and "--supervised: needs a folder of transformers" in result.err
 
 
 def test_a_language_without_a_vector_is_refused(tmp_path):

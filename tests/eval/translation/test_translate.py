@@ -14,26 +14,15 @@ from command_line.dispatch import run
 from command_line.errors import InputError
 from command_line.journal import Journal
 from eval.scored import TRANSLATION, Translation
-from tests.eval.translation.packages import types_of_products
-from tests.fairseq_ext.folders import write_pair, write_preparation, write_toy_folder
+from tests.eval.translation.packages import WITH_EMPTY_LINES as SENTENCES
+from tests.eval.translation.packages import types_of_products, write_binarized
 from tests.fairseq_ext.test_checkpoints import checkpoint_state, save
 from tests.kill_points import sweep
-
-SENTENCES = {
-    "de": [[5, 6, 7, 2], [8, 2], [2], [9, 10, 11, 12, 13, 2]],
-    "en": [[14, 15, 2], [16, 17, 2], [18, 2], [19, 20, 21, 22, 2]],
-    "fr": [[23, 24, 25, 2], [26, 2], [27, 28, 2], [29, 30, 31, 2]],
-}
 
 
 @pytest.fixture
 def data(tmp_path) -> Path:
-    folder = write_toy_folder(tmp_path / "data")
-    for pair in ("de-en", "en-fr", "de-fr"):
-        first, second = pair.split("-")
-        write_pair(folder, "test", pair, SENTENCES[first], SENTENCES[second])
-    write_preparation(folder)
-    return folder
+    return write_binarized(tmp_path / "data", SENTENCES)
 
 
 @pytest.fixture
@@ -52,9 +41,9 @@ def translate(data, checkpoint, tmp_path):
 
 @pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
 def test_products_are_bfloat16_where_asked_for(command, translate, tmp_path, words, expected):
-    with types_of_products() as found:
+    with types_of_products() as types:
         assert command(*translate, "--directions", "de-en", *words).status == 0
-    assert found == {expected}
+    assert types == {expected}
     record = json.loads((tmp_path / "work/out/translate.json").read_text())
     assert record["bf16"] == bool(words)  # no seed of what was searched in float32
 
@@ -152,9 +141,9 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translate, t
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
 
-    def comparable(found: dict) -> dict:
+    def comparable(files: dict) -> dict:
         """Without what says how long it took."""
-        return {name: _without_times(name, content) for name, content in found.items()}
+        return {name: _without_times(name, content) for name, content in files.items()}
 
     sweep(
         functools.partial(run, "eval", "", commands.COMMANDS, translate),

@@ -17,5 +17,9 @@ def test_the_example_in_python(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     exec(compile(code, str(PAGE), "exec"), {})
-    found = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
-    assert len(found) == 3 and found[1] == "" and all(isinstance(one, str) for one in found)
+    translations = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    assert (
+        len(translations) == 3
+        and translations[1] == ""
+        and all(isinstance(translation, str) for translation in translations)
+    )
