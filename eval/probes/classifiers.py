@@ -54,11 +54,8 @@ class Classifiers(nn.Module):
         return list(logits.split(self.classes, dim=3))
 
     def losses(self, states: Tensor, labels: Tensor, weights: Sequence[Tensor] | None = None) -> Tensor:
-        """Cross-entropy of every classifier, L x S x Q: in nats, the mean over the tokens.
-
-        Args:
-            states: L x T x C.
-            labels: Q x T, class numbers.
+        """Cross-entropy of every classifier, L x S x Q, in nats: the mean over the tokens of states L x T x C
+        and class numbers Q x T.
         """
         of_classes = weights or [None] * len(labels)
         return torch.stack(
@@ -76,12 +73,7 @@ class Classifiers(nn.Module):
 
 
 class LinearClassifiers(Classifiers):
-    """One linear classifier per layer, seed and question.
-
-    Args:
-        classes: number of classes of each question.
-        seeds: one initialization each, as `nn.Linear` draws it.
-    """
+    """One linear classifier per layer, seed and question, initialized as `nn.Linear` is by every seed."""
 
     def __init__(
         self,

@@ -98,12 +98,8 @@ def shares(
 
 @dataclass
 class Embedded:
-    """One look-up of token embeddings.
-
-    Attributes:
-        side: whose.
-        ids: B x n, or B.
-        vectors: of these, B x n x C, or B x C, with respect to which there are gradients.
+    """One look-up of token embeddings: ids (B x n, or B) of a side, and their vectors (… x C), with respect
+    to which there are gradients.
     """
 
     side: str

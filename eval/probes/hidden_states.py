@@ -117,7 +117,6 @@ class HiddenStates:
     """A model of `transformers` that shows its states.
 
     Args:
-        model: of `transformers`, on its device, in evaluation mode.
         begin: the token that begins what the decoder reads; None for models without a decoder.
 
     Attributes:

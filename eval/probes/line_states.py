@@ -47,13 +47,10 @@ def write_store(
     Args:
         states: set -> its lines. Lines of a direction keep their order. Layers are named as
             `eval.probes.store` says.
-        name: of the system, for tables.
-        dataset: name of the data, for tables.
         supervised: directions that the model was trained on, such as "de-fr".
         encoder_output: the layer that the decoder attends to; the last of the encoder by default.
         tags: tokens that are language tags.
         end: the token that ends every line of an encoder and begins every one of a decoder, if there is one.
-        seed: of the training.
 
     Raises:
         InputError: a direction that is none; a line with other layers, or other numbers of states.

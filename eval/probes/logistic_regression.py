@@ -84,7 +84,6 @@ class Questions:
     """Which columns of the K of a layer's weights belong to which of its Q classifiers.
 
     Args:
-        classes: number of classes of each question.
         weights: of the tokens of every class, per question; 1 without any.
     """
 
@@ -114,11 +113,8 @@ class Questions:
         return torch.stack([of_question.amax(dim=1) for of_question in columns], dim=1)
 
     def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropies, L x Q, and their derivative by the logits, L x T x K: sums over tokens, in nats.
-
-        Args:
-            logits: L x T x K.
-            labels: Q x T.
+        """Of logits L x T x K and labels Q x T: cross-entropies, L x Q, and their derivative by the logits,
+        sums over tokens, in nats.
         """
         sums, derivatives = [], []
         of_questions = zip(logits.split(self.classes, dim=2), labels, self.weights, strict=True)
@@ -234,12 +230,8 @@ class Minimum:
 def minimize(
     objective: Objective, penalty: Tensor, start: Tensor, gradient_norm: float, passes: int, task: str
 ) -> Minimum:
-    """L-BFGS until the gradient norm of every classifier is at most `gradient_norm`.
-
-    Args:
-        penalty: L x Q.
-        start: weights for whitened states, L x C + 1 x K.
-        passes: evaluations of the objective, at most.
+    """L-BFGS until the gradient norm of every classifier is at most `gradient_norm`, with a penalty of L x Q
+    and at most so many passes, from weights for whitened states (L x C + 1 x K).
     """
     questions = objective.questions
     solver = questions.solver(start)

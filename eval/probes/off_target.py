@@ -89,11 +89,9 @@ class Identified:
     """Languages of the hypotheses and of the references of one direction.
 
     Attributes:
-        goal: what is asked of the direction.
         names: the identifier's label -> what the test set calls that language.
         texts: hypotheses, sources, references.
         hypotheses: language and confidence of every line.
-        references: language of every line.
         source, english: the identifier's labels for the source language and for English.
     """
 

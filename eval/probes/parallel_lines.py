@@ -9,12 +9,8 @@ from data_prep.formats.directions import Direction
 def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction, list[str]]:
     """The lines that have words on both sides, whatever the model: of several the same ones are compared.
 
-    Args:
-        lines: of both directions of every pair.
-        source: where they are from, for the error.
-
     Raises:
-        InputError: a pair has no such lines.
+        InputError: a pair has no such lines; names their source.
     """
     kept = {}
     for (first, second), own in lines.items():

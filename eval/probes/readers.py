@@ -36,7 +36,6 @@ class Reader(ABC):
     """A loaded model.
 
     Attributes:
-        hidden: its states.
         tags: token ids that are no words: of languages, and others that mark a line.
         eos: the token that ends what the encoder reads and that begins what the decoder reads; `NO_TOKEN`
             where nothing ends a line.

@@ -183,13 +183,8 @@ def words_of(part: StatePart) -> np.ndarray:
 
 
 def distinct_words(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words of both sides that occur in aligned pairs, each once, and which are aligned.
-
-    Args:
-        rows: line, start and end in the first, start and end in the second language.
-
-    Returns:
-        Two arrays of (line, start, end), n x 3 and m x 3, and an n x m array of truth values.
+    """Words of both sides that occur in aligned pairs, each once, as (line, start, end), n x 3 and m x 3; and
+    which are aligned, n x m. Rows are a line, and start and end in the first and in the second language.
     """
     first, first_index = np.unique(rows[:, [0, 1, 2]], axis=0, return_inverse=True)
     second, second_index = np.unique(rows[:, [0, 3, 4]], axis=0, return_inverse=True)

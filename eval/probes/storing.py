@@ -29,7 +29,6 @@ class PartWriter:
 
     Args:
         sentences: token ids per sentence, one state each.
-        width: C.
     """
 
     def __init__(self, path: Path, sentences: Sequence[np.ndarray], layers: int, width: int, dtype="float16"):

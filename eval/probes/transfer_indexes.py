@@ -68,7 +68,6 @@ class Transfer:
     """Scores of an encoder that learned from one language, and its indexes.
 
     Attributes:
-        source: the language.
         in_source: scores in it; empty where it was not tested.
         zero_shot: in the other languages.
         how: how these were learned themselves: ALL, EACH, or None.

@@ -69,12 +69,14 @@ def table(
         is_marked = holds.get(place) == (marked.where == "all") and marked.on in ("", each)
         return marked.sign if is_marked else ""
 
-    has_titles, rows, rules = any(named.values()), [], {len(above)}
-    for shared, title in above.items():
-        of_any: dict[str, MeanStd] = {}
-        for (_, value), mean in measured.means(shared, (columns,), scale=scale).items():
-            of_any.setdefault(value, MeanStd(mean.mean, None))
-        rows.append([*cells(title, ""), *(mean_cell(of_any.get(value), digits) for value in titles)])
+    rows = [
+        [
+            *cells(title, ""),
+            *(mean_cell(mean, digits) for mean in _shared(measured, each, columns, titles, scale)),
+        ]
+        for each, title in above.items()
+    ]
+    has_titles, rules = any(named.values()), {len(above)}
     every_line = set(measured.rows[list(lines)].itertuples(index=False, name=None)) if lines else {()}
     for line, system in product(sorted(every_line), measured.systems):
         if system is measured.systems[0] or (has_titles and not lines):
@@ -95,14 +97,22 @@ def table(
     return [Table(slug(name, dataset), text, header, rows, frozenset(rules - {0}), data, folded)]
 
 
+def _shared(
+    measured: Measurements, measure: str, column: str, values: list[str], scale: float
+) -> list[MeanStd | None]:
+    """For each value of a column, a number that is the same for all systems that have it."""
+    numbers: dict[str, MeanStd] = {}
+    for (_, value), mean in measured.means(measure, (column,), scale=scale).items():
+        numbers.setdefault(value, MeanStd(mean.mean, None))
+    return [numbers.get(value) for value in values]
+
+
 def _titles(measured: Measurements, column: str, measure: str) -> list[str]:
     """The values of a column: layers from the bottom up; numbers by their size, before names."""
 
     def place(title: str) -> tuple:
         return (0, int(title), "") if title.isdecimal() else (1, 0, title)
 
-    return (
-        layers_in_order(measured, measure)
-        if column == "layer"
-        else sorted(measured.values(column), key=place)
-    )
+    if column == "layer":
+        return layers_in_order(measured, measure)
+    return sorted(measured.values(column), key=place)

@@ -120,7 +120,7 @@ def _log_mean(log_p: list[Tensor]) -> Tensor:
 
 
 def repeated(tokens: Tensor, size: int | None) -> list[set[int]] | None:
-    """The tokens that would end a hypothesis with `size` tokens that it has in a row already.
+    """Of every row, the tokens that would end a hypothesis with `size` tokens that it has in a row already.
 
     fairseq's own compares the end of its buffer, which is padding, and bans nothing without its extension for
     GPUs.
@@ -128,9 +128,6 @@ def repeated(tokens: Tensor, size: int | None) -> list[set[int]] | None:
     Args:
         tokens: R x t, beginning with the first token of the decoder's input.
         size: of the n-grams; None: nothing is banned.
-
-    Returns:
-        of every row, token ids.
     """
     if size is None:
         return None

@@ -58,7 +58,6 @@ class Decoder:
             Batches hold sentences of similar length from all directions, so that few steps are spent on
             finished sentences.
         keep_tags: hypotheses are as found, with language tags that the model produced by itself.
-        contrast: what the search is to turn away from, if anything.
         rescorer: orders the hypotheses of every sentence anew, if given.
     """
 
@@ -168,11 +167,6 @@ def build_decoder(
     rescoring: RescoringOptions | None = None,
 ) -> Decoder:
     """A `Decoder` of a loaded model.
-
-    Args:
-        lengths: it may search with several lengths of an interlingua.
-        contrast: what it is to turn away from; None: nothing.
-        rescoring: how it chooses among hypotheses; None: by their scores.
 
     Raises:
         InputError: options that the model does not allow, or that do not go together.

@@ -14,7 +14,6 @@ def choose_directions(task, data, split: str, wanted: str, pivot: str | None = N
     """The directions to translate, in alphabetical order. A model without language tags has one.
 
     Args:
-        task: knows the languages of the model and which directions it was trained on.
         wanted: "all", "supervised", "zero-shot", or a list.
         pivot: with a pivot language, only zero-shot directions are left, and none from or to the pivot.
 

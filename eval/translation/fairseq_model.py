@@ -19,7 +19,6 @@ class FairseqModel(RawTextModel):
 
     Attributes:
         tokenizer: names, as of `data_prep tokenize`; None: AFTER_BYTE_PAIRS in front of BPE, else OTHERWISE.
-        lowercase: words are in lower case.
         bpe_codes: of subword-nmt.
         sentencepiece_model: in place of them.
 

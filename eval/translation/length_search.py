@@ -18,12 +18,10 @@ from eval.translation.finished_hypotheses import Hypothesis
 
 
 class LengthSearch:
-    """Best hypotheses of a batch over several lengths of the interlingua.
+    """Best hypotheses of a batch over k lengths of the interlingua, of the weight w.
 
     Args:
         search: for one length; of a model whose encoder has `length_candidates`.
-        count: k.
-        weight: w.
 
     Raises:
         InputError: the model predicts no length.

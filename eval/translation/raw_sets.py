@@ -96,8 +96,6 @@ def choose_sets(
         translator: None for a model that reads any language and does not translate.
         sets: directions that have lines.
         wanted: one of SETS, or a list such as "de-fr,fr-de".
-        where: the lines are, for errors.
-        pivot: with a pivot language, only zero-shot directions between other languages.
 
     Raises:
         InputError: a direction without lines, or one that the model does not translate; or none is left.

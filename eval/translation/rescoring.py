@@ -75,7 +75,6 @@ class LanguageRescorer:
     """Orders hypotheses anew.
 
     Args:
-        options: with a weight above 0.
         languages: of the model, among which a hypothesis may be.
         text_of: of a language and token ids.
         candidates: so many hypotheses of a sentence are looked at.

@@ -57,7 +57,6 @@ def translate_text(
     """Translate to the end of the input.
 
     Args:
-        directions: a list such as "de-fr,de-en".
         output: folder for SRC-TGT.txt; None for standard output.
 
     Raises:

@@ -215,7 +215,6 @@ def model_code(code: str, own_codes: Iterable[str] | None, given: Mapping[str, s
     """What a model calls a language.
 
     Args:
-        code: the user's.
         own_codes: the model's codes; None: it takes any.
         given: the user's code -> the model's, where the user says it.
 

@@ -26,7 +26,6 @@ def write_translations(
         supervised: directions; all others are zero-shot.
         started: when this run began, by `time.monotonic`.
         cost: from `decoding_cost`, where it is counted.
-        details: what else there is to say of a direction.
     """
     files, entries = [output / TRANSLATION], {}
     for direction, lines in hypotheses.items():

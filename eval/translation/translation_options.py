@@ -63,9 +63,6 @@ class TranslationOptions:
     def decoder(self, model, loaded):
         """A `Decoder` of a model that was loaded.
 
-        Args:
-            model: the `EvaluatedModel`, beside whose checkpoint an exported folder may lie.
-
         Raises:
             InputError: as `engine_decoder`, `build_decoder`.
         """

@@ -48,7 +48,9 @@ def scores(run):
     return {name: run[name] for name in ("gold_pairs", "precision", "recall", "f1")}
 
 
-def test_the_threshold_of_the_training_part_is_that_of_the_test_part(command, one_space, folder, tmp_path):
+def test_the_threshold_of_the_training_part_is_that_of_the_test_part(
+    command, completed, one_space, folder, tmp_path
+):
     runs = bucc(command, one_space, tmp_path / "out", folder)
     training, test = runs["BUCC de-en, training"], runs["BUCC de-en, test"]
     assert training["f1"] == 1 and training["pairs"] == 4 and training["threshold"] < 1
@@ -62,13 +64,12 @@ def test_the_threshold_of_the_training_part_is_that_of_the_test_part(command, on
     assert len((tmp_path / "out/de-en.test.tsv").read_text().splitlines()) == 5
     by_hand = [folder / f"de-en.test.{ending}" for ending in ("de", "en", "gold")]
     options = ["--margin", "absolute", "--threshold", training["threshold"], "--gold", by_hand.pop()]
-    mined = command("mine", *one_space, *by_hand, "--identifiers", *options, "--output", tmp_path / "mined")
-    assert mined.status == 0, mined.err
+    completed("mine", *one_space, *by_hand, "--identifiers", *options, "--output", tmp_path / "mined")
     (run,) = mined_in(tmp_path / "mined")
     assert scores(run) == scores(test) and run["threshold_from"] == "given"
 
 
-def test_languages_reach_the_encoder(asked, command, tmp_path):
+def test_languages_reach_the_encoder(asked, completed, tmp_path):
     for pair in ("de-en", "fr-en"):
         for part in ("training", "test"):
             lines = [[f"{part} {language}", "x"] for language in pair.split("-")]
@@ -82,8 +83,7 @@ def test_languages_reach_the_encoder(asked, command, tmp_path):
         "--output",
         tmp_path / "out",
     ]
-    result = command("bucc", *words)
-    assert result.status == 0, result.err
+    completed("bucc", *words)
     assert asked == [
         (f"{part} {language}", language)
         for pair in ("de-en", "fr-en")
@@ -140,7 +140,7 @@ def test_one_threshold_for_all_pairs(command, monkeypatch, tmp_path):
     assert [run["threshold"] for run in own.values()] == pytest.approx([0.6, 0.6, 0.74, 0.74])
 
 
-def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, tmp_path):
+def test_the_threshold_of_one_pair_is_tried_on_all(command, completed, one_space, folder, tmp_path):
     """Beside that of each pair, from one mining, and as `mine` has it with the threshold given."""
     lines = sentences(6, seed=2)
     right = [(i, i) for i in range(1, 7)]
@@ -159,8 +159,7 @@ def test_the_threshold_of_one_pair_is_tried_on_all(command, one_space, folder, t
         texts = [folder / f"{pair}.training.{language}" for language in pair.split("-")]
         given = ["--margin", "absolute", "--threshold", threshold, "--gold", folder / f"{pair}.training.gold"]
         out = tmp_path / f"mined-{pair}"
-        mined = command("mine", *one_space, *texts, "--identifiers", *given, "--output", out)
-        assert mined.status == 0, mined.err
+        completed("mine", *one_space, *texts, "--identifiers", *given, "--output", out)
         (by_hand,) = mined_in(out)
         assert scores(run) == scores(by_hand)
         written = (tmp_path / f"both/{pair}.training.threshold-of-de-en.tsv").read_text()

@@ -59,14 +59,11 @@ def test_the_names_of_mldoc(command, one_space, tmp_path):
     assert set(measured.direction) == {"de-en"} and run["dataset"] == "MLDoc"
 
 
-def test_languages_reach_the_encoder(asked, command, tmp_path):
+def test_languages_reach_the_encoder(asked, completed, tmp_path):
     for name in ("german.train.1000", "german.dev", "german.test", "english.test"):
         write(tmp_path / "mldoc" / name, [f"a\t{name}", "b\tx"])
     words = [tmp_path / "mldoc", "--layout", "mldoc", "--languages", "de,en", "--train-languages", "de"]
-    result = command(
-        "classify", *words, "--model", tmp_path / "x", "--epochs", "1", "--output", tmp_path / "out"
-    )
-    assert result.status == 0, result.err
+    completed("classify", *words, "--model", tmp_path / "x", "--epochs", "1", "--output", tmp_path / "out")
     assert sorted(asked) == [
         ("english.test", "en"), ("german.dev", "de"), ("german.test", "de"), ("german.train.1000", "de"),
     ]  # fmt: skip

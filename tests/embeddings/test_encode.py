@@ -315,14 +315,13 @@ def test_stored_vectors_find_their_text_from_another_working_directory(
 
 
 def test_a_cluster_makes_the_same_vectors(
-    command, checkpoint_options, text, expected, tmp_path, cluster, monkeypatch
+    completed, checkpoint_options, text, expected, tmp_path, cluster, monkeypatch
 ):
     monkeypatch.setattr(windows, "WINDOW", 3)
     monkeypatch.setattr(encode_tokens, "WINDOW", 3)
     for name, options in (("alone", ()), ("cluster", ("--dask", cluster.scheduler_address))):
         words = ("encode", text, *checkpoint_options, *options, "--token-states", "--output", tmp_path / name)
-        done = command(*words)
-        assert done.status == 0, done.err
+        completed(*words)
         monkeypatch.setattr(CheckpointEncoder, "encode_tokens", None)  # of this process, not of the workers
     for what in ("states", "tokens"):
         files = [tmp_path / name / f"test.de.{what}.npy" for name in ("alone", "cluster")]

@@ -74,11 +74,12 @@ def rows(vectors: TeacherVectors) -> np.ndarray:
 
 @pytest.mark.parametrize("window", [3, 1000])
 @pytest.mark.parametrize("reads", ["tokens", "text"])
-def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data, tmp_path, window, reads):
+def test_every_side_of_every_pair(
+    monkeypatch, command, completed, checkpoint_options, data, tmp_path, window, reads
+):
     monkeypatch.setattr(windows, "WINDOW", window)
     options = ["--text", write_text(tmp_path / "text")] if reads == "text" else []
-    done = command("encode", "--data", data, *checkpoint_options, *options)
-    assert done.status == 0, done.err
+    done = completed("encode", "--data", data, *checkpoint_options, *options)
     assert done.out.split() == [f"{data}/{name}.teacher.vectors" for name in NAMES]
     for name in NAMES:
         vectors = stored(data, name)
@@ -90,13 +91,12 @@ def test_every_side_of_every_pair(monkeypatch, command, checkpoint_options, data
 
 @pytest.mark.parametrize("reads", ["tokens", "text"])
 def test_a_cluster_stores_the_same_vectors(
-    monkeypatch, command, checkpoint_options, data, tmp_path, cluster, reads
+    monkeypatch, completed, checkpoint_options, data, tmp_path, cluster, reads
 ):
     monkeypatch.setattr(windows, "WINDOW", 3)
     options = ["--text", write_text(tmp_path / "text")] if reads == "text" else []
     for name, where in (("alone", ()), ("shared", ("--dask", cluster.scheduler_address))):
-        done = command("encode", "--data", data, *checkpoint_options, *options, "--name", name, *where)
-        assert done.status == 0, done.err
+        completed("encode", "--data", data, *checkpoint_options, *options, "--name", name, *where)
     for name in NAMES:
         alone, shared = (data / f"{name}.{teacher}.vectors" for teacher in ("alone", "shared"))
         assert alone.read_bytes() == shared.read_bytes()
@@ -258,7 +258,9 @@ def test_raw_text_of_other_sentences(command, checkpoint_options, data, tmp_path
     assert "has no other side" in refused(command, *words)
 
 
-def test_an_encoder_of_another_dictionary_reads_raw_text(monkeypatch, command, checkpoint_options, data):
+def test_an_encoder_of_another_dictionary_reads_raw_text(
+    monkeypatch, command, completed, checkpoint_options, data
+):
     """Of evaluation sets that lies in the folder."""
     monkeypatch.setattr(
         CheckpointEncoder, "dictionary_fingerprint", property(lambda self: "0" * 64, lambda *_: 0)
@@ -271,7 +273,6 @@ def test_an_encoder_of_another_dictionary_reads_raw_text(monkeypatch, command, c
         if path.stem in ("valid.de-en.en", "valid.en-fr.fr", "valid.de-fr.fr"):
             sentences = [DICTIONARY[6 + i] for i in range(6)]
         (data / "text" / path.stem).write_text("".join(f"{line}\n" for line in sentences))
-    done = command("encode", "--data", data, "--split", "valid", *checkpoint_options)
-    assert done.status == 0, done.err
+    completed("encode", "--data", data, "--split", "valid", *checkpoint_options)
     assert stored(data, "valid.de-fr.fr").description["read"]["kind"] == "text"
     assert Preparation.load(data).pairs["valid"]  # nothing of the data is touched

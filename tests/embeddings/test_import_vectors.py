@@ -27,7 +27,7 @@ def take(command, folder, *words, languages=("de", "en"), name="LASER"):
     return command("import", *pairs, "--encoder-name", name, "--output", folder / "vectors", *words)
 
 
-def test_any_command_reads_them(command, made, tmp_path, monkeypatch):
+def test_any_command_reads_them(command, completed, made, tmp_path, monkeypatch):
     monkeypatch.setattr(import_vectors, "ROWS", 4)
     assert take(command, tmp_path).status == 0
     files = [tmp_path / "test.de", tmp_path / "test.en"]
@@ -39,8 +39,7 @@ def test_any_command_reads_them(command, made, tmp_path, monkeypatch):
         assert retrieved.p_at_1()[direction] == pytest.approx(value)
     assert retrieved.run["system"]["name"] == "LASER"
     assert retrieved.record["cut"] is None  # who knows
-    done = command("mine", *files, *model, "--output", tmp_path / "mined")
-    assert done.status == 0, done.err
+    completed("mine", *files, *model, "--output", tmp_path / "mined")
     vectors = EncoderOptions(tmp_path / "vectors").load().encode(sentences(9, seed=1)[:2], "en")
     np.testing.assert_array_equal(vectors, made["en"][:2].astype(np.float32))
 

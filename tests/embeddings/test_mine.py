@@ -51,12 +51,11 @@ def test_a_threshold_cuts_the_list(command, one_space, texts, tmp_path):
     ],
 )
 @pytest.mark.parametrize("kind", [[], ["--line-by-line"], ["--identifiers"]])
-def test_languages_reach_the_encoder(asked, command, tmp_path, options, languages, kind):
+def test_languages_reach_the_encoder(asked, completed, tmp_path, options, languages, kind):
     """Those of the names of the texts, or those that are given."""
     files = [write(tmp_path / name, [f"{name}\tx", "2\ty"]) for name in ("a.de", "a.en")]
     words = [*files, "--model", tmp_path / "x", *kind, *options, "--output", tmp_path / "out"]
-    result = command("mine", *words)
-    assert result.status == 0, result.err
+    completed("mine", *words)
     first = ["x", "x"] if kind == ["--identifiers"] else ["a.de\tx", "a.en\tx"]
     assert asked == list(zip(first, languages, strict=True))
 

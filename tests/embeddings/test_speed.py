@@ -38,15 +38,14 @@ def test_encoders_take_turns_after_a_warm_up(monkeypatch):
     assert all(1 < slow / fast < 4.1 for slow, fast in zip(*seconds, strict=True))
 
 
-def test_the_result_and_its_table(command, one_space, tmp_path):
+def test_the_result_and_its_table(command, completed, one_space, tmp_path):
     text = tmp_path / "test.de"
     text.write_text("w1 w2\n" * 9)
     tags = command("encode", text, *one_space, "--output", tmp_path / "vectors")
     assert tags.status == 0
     names = [f"stored={tmp_path}/vectors", f"again={tmp_path}/vectors"]
     words = ["--text", text, "--lines", 5, "--rounds", 2, "--threads", 1, "--output", tmp_path / "out"]
-    done = command("speed", *names, *words)
-    assert done.status == 0, done.err
+    completed("speed", *names, *words)
     record = json.loads((tmp_path / f"out/{KIND}.json").read_text())
     assert [run["system"]["name"] for run in record["runs"]] == ["stored", "again"]
     file = tmp_path / f"out/{KIND}.csv"

@@ -352,27 +352,8 @@ def test_same_files_give_the_same_bytes(folders, report):
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
-def test_tables_of_an_earlier_report_go(folders, report, command, tmp_path):
-    """Those of results that this one has not; nobody takes them for its numbers."""
-    comparison = tmp_path / "comparison.json"
-    assert command("compare", *folders, "--output", comparison).status == 0
-    output = report(*folders, comparison)
-    before = {path.relative_to(output) for path in output.rglob("*.*")}
-    own = [output / "tables/mine.csv", output / "plots/mine.png", output / "notes.txt"]
-    for path in own:
-        path.touch()
-    report(*folders)
-    alone = report(*folders, folder="other")
-    expected = {path.relative_to(alone) for path in alone.rglob("*.*")}
-    assert expected < before
-    assert {path.relative_to(output) for path in output.rglob("*.*")} == expected | {
-        path.relative_to(output) for path in own
-    }
-
-
-def test_a_killed_report_leaves_nothing_that_the_next_one_does_not_remove(
-    folders, report, command, tmp_path, monkeypatch
-):
+def test_tables_of_an_earlier_report_go_also_of_a_killed_one(folders, report, command, tmp_path, monkeypatch):
+    """Nobody takes those of results that this one has not for its numbers. Files of one's own stay."""
     comparison = tmp_path / "comparison.json"
     assert command("compare", *folders, "--output", comparison).status == 0
 
@@ -383,11 +364,16 @@ def test_a_killed_report_leaves_nothing_that_the_next_one_does_not_remove(
         patched.setattr("eval.report.markdown", killed)
         with contextlib.suppress(BaseException):
             report(*folders, comparison)
-    output = report(*folders)
-    alone = report(*folders, folder="other")
-    assert sorted(path.name for path in output.rglob("*.*")) == sorted(
-        path.name for path in alone.rglob("*.*")
+    output = tmp_path / "report"
+    assert list(output.glob("tables/significance*.csv"))
+    own = {"tables/mine.csv", "plots/mine.png", "notes.txt"}
+    for name in own:
+        (output / name).touch()
+    output, alone = report(*folders), report(*folders, folder="other")
+    written, expected = (
+        {str(path.relative_to(folder)) for path in folder.rglob("*.*")} for folder in (output, alone)
     )
+    assert written == expected | own
 
 
 def test_a_list_of_files_leads_nowhere_else(folders, report, tmp_path):

@@ -70,21 +70,19 @@ def test_the_index_says_what_there_is(instructions):
     ]  # fmt: skip
 
 
-def test_workers_do_not_change_it(texts, instructions, tmp_path, command, monkeypatch):
+def test_workers_do_not_change_it(texts, instructions, tmp_path, completed, monkeypatch):
     monkeypatch.setattr("llm.instruct.LINES", 3)  # in every block
     for workers in (1, 2):
-        done = command(*options(texts, tmp_path / f"{workers}", "--tasks", ALL, "--workers", workers))
-        assert done.status == 0, done.err
+        completed(*options(texts, tmp_path / f"{workers}", "--tasks", ALL, "--workers", workers))
     single, two, whole = files(tmp_path / "1"), files(tmp_path / "2"), files(instructions)
     assert single == two
     # wrong phrases of revise are of the lines of a block
     assert {name for name in whole if single[name] != whole[name]} <= {n for n in whole if ".revise." in n}
 
 
-def test_errors_of_the_same_sentence_are_an_option(texts, instructions, tmp_path, command):
+def test_errors_of_the_same_sentence_are_an_option(texts, instructions, tmp_path, completed):
     """Each is then twice in its sentence; otherwise none is, unless no other phrase fits."""
-    done = command(*options(texts, tmp_path / "own", "--tasks", "revise", "--errors", "same-sentence"))
-    assert done.status == 0, done.err
+    completed(*options(texts, tmp_path / "own", "--tasks", "revise", "--errors", "same-sentence"))
     shares = []
     for folder in (tmp_path / "own", instructions):
         twice = []
@@ -126,7 +124,7 @@ def test_directions(texts, tmp_path, command):
     assert InstructionFolder.load(tmp_path / "out").directions == ["en-de", "fr-en"]
 
 
-def test_what_is_not_instructed_is_not_read(tmp_path, command):
+def test_what_is_not_instructed_is_not_read(tmp_path, completed):
     """Neither words nor links of the other pairs are needed; their languages keep their names."""
     own = write_texts(tmp_path / "own")
     for path in own.glob("*/*.en-fr.*"):
@@ -134,8 +132,7 @@ def test_what_is_not_instructed_is_not_read(tmp_path, command):
             path.unlink()
     (own / "text/train.en-fr.fr").write_bytes(b"\xff\n" * LINES["train"])
     words = options(own, tmp_path / "out", "--tasks", "mt,align", "--directions", "de-en,en-de")
-    done = command(*words)
-    assert done.status == 0, done.err
+    completed(*words)
     assert {name.split(".")[2] for name in files(tmp_path / "out")} == {"de-en"}
     folder = InstructionFolder.load(tmp_path / "out")
     assert folder.languages == {"de": "German", "en": "English", "fr": "French"}

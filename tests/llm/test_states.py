@@ -24,13 +24,12 @@ def deeper(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def states(command, texts, tmp_path):
+def states(completed, texts, tmp_path):
     """Extract the states of a model; their store."""
 
     def call(model: Path, *words, output: str = "states") -> StateStore:
         given = ("--model", model, "--data", texts, "--cpu", "--output", tmp_path / output, *words)
-        done = command("states", *given)
-        assert done.status == 0, done.err
+        completed("states", *given)
         return StateStore.open(tmp_path / output)
 
     return call

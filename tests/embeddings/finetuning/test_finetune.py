@@ -90,15 +90,14 @@ def test_what_is_learned_in_english_is_known_in_german(trained, data):
         np.testing.assert_array_equal(by_example["accuracy/de"], 100.0 * np.array(right))
 
 
-def test_baselines_are_beside_the_accuracies(trained, data, command, tmp_path):
+def test_baselines_are_beside_the_accuracies(trained, data, completed, tmp_path):
     """Each class has 10 of the 30 test pairs. Without 6 neutral ones, the most frequent has 10 of 24."""
     rows = (data / "test.tsv").read_text().splitlines()
     neutral = [number for number, row in enumerate(rows) if "\tneutral\t" in row]
     kept = [row for number, row in enumerate(rows) if number not in neutral[:6]]
     shorter = write(tmp_path / "test.tsv", kept)
     output = shutil.copytree(trained, tmp_path / "out")
-    done = command(*options(data, output, "--test", f"en={shorter}", f"de={data}/test.tsv"))
-    assert done.status == 0, done.err
+    completed(*options(data, output, "--test", f"en={shorter}", f"de={data}/test.tsv"))
     majority = by_name(output / "finetuning.csv", "direction", measure="majority")
     assert majority == {"en": pytest.approx(1000 / 24), "de": pytest.approx(100 / 3)}
     assert set(by_name(output / "finetuning.csv", "direction", measure="chance").values()) == {100 / 3}
@@ -125,7 +124,7 @@ def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("moment", ["on_save", "move"])
-def test_goes_on_where_it_was_killed(trained, data, command, tmp_path, monkeypatch, moment):
+def test_goes_on_where_it_was_killed(trained, data, command, completed, tmp_path, monkeypatch, moment):
     output, before = tmp_path / "out", getattr(training.BestModel, moment)
 
     def killed(self, *given, **others):
@@ -138,8 +137,7 @@ def test_goes_on_where_it_was_killed(trained, data, command, tmp_path, monkeypat
         with pytest.raises(KeyboardInterrupt):
             command(*options(data, output))
     assert not (output / "training.json").exists() and not (output / "finetuning.json").exists()
-    done = command(*options(data, output))
-    assert done.status == 0, done.err
+    completed(*options(data, output))
     assert same(weights(trained), weights(output))
     for part in ("runs", "training"):
         assert record_of(output)[part] == record_of(trained)[part]
@@ -162,11 +160,10 @@ def test_a_training_that_is_begun_anew_leaves_no_result_of_before(
     assert not (output / "model").exists() and not (output / "finetuning.json").exists()
 
 
-def test_other_tests_need_no_training(trained, data, command, refusal, tmp_path, monkeypatch):
+def test_other_tests_need_no_training(trained, data, command, completed, refusal, tmp_path, monkeypatch):
     output = shutil.copytree(trained, tmp_path / "out")
     monkeypatch.setattr(training.Learner, "train", None)
-    done = command(*options(data, output, "--dataset", "Toy", "--encoder-name", "BERT", test=["de"]))
-    assert done.status == 0, done.err
+    completed(*options(data, output, "--dataset", "Toy", "--encoder-name", "BERT", test=["de"]))
     (run,) = record_of(output)["runs"]
     assert accuracies(output) == {"de": accuracies(trained)["de"]}
     assert (run["dataset"], run["system"]["name"]) == ("Toy", "BERT")
@@ -176,11 +173,10 @@ def test_other_tests_need_no_training(trained, data, command, refusal, tmp_path,
     assert "another seed; give another --output, or --force to begin anew" in refused
 
 
-def test_translations_with_code_switching(data, command, tmp_path):
+def test_translations_with_code_switching(data, completed, tmp_path):
     english = data / "train.en.jsonl"
     switched = ["--train", f"de={data}/train.de.tsv", "--code-switching", english]
-    done = command(*options(data, tmp_path / "out", *switched))
-    assert done.status == 0, done.err
+    completed(*options(data, tmp_path / "out", *switched))
     record = record_of(tmp_path / "out")
     assert record["runs"][0]["train_languages"] == ["de"] and record["runs"][0]["code_switching"]
     assert record["training"]["examples"] == {"de": 144}
@@ -208,10 +204,9 @@ def inference_texts() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("others", [["--layer", 1], [], ["--precision", "bfloat16"]])
-def test_the_best_in_retrieval_is_kept(data, command, tmp_path, others):
+def test_the_best_in_retrieval_is_kept(data, completed, tmp_path, others):
     """It is what `embeddings retrieve` measures of the folder, by which it is chosen and which is tested."""
-    done = command(*by_retrieval(data, tmp_path / "out", *others))
-    assert done.status == 0, done.err
+    done = completed(*by_retrieval(data, tmp_path / "out", *others))
     record = record_of(tmp_path / "out")
     checkpoints, best = record["training"]["checkpoints"], record["training"]["best"]
     assert len(checkpoints) == 4
@@ -225,13 +220,12 @@ def test_the_best_in_retrieval_is_kept(data, command, tmp_path, others):
         names = [data / name for name in files]
         output = tmp_path / f"retrieved-{number}"
         model = ["--model", tmp_path / "out/model", *others, "--cpu"]
-        again = command("retrieve", "--parallel", *names, *model, "--output", output)
-        assert again.status == 0, again.err
+        completed("retrieve", "--parallel", *names, *model, "--output", output)
         assert list(RetrievalResult(output).p_at_1().values()) == pair["p_at_1"]
 
 
 def test_a_training_that_is_validated_by_retrieval_goes_on_where_it_was_killed(
-    data, command, refusal, tmp_path, monkeypatch
+    data, command, completed, refusal, tmp_path, monkeypatch
 ):
     before = training.BestModel.on_save
 
@@ -245,19 +239,17 @@ def test_a_training_that_is_validated_by_retrieval_goes_on_where_it_was_killed(
         patch.setattr(training.BestModel, "on_save", killed)
         with pytest.raises(KeyboardInterrupt):
             command(*by_retrieval(data, tmp_path / "out"))
-    done = command(*by_retrieval(data, tmp_path / "out"))
-    assert done.status == 0, done.err
+    completed(*by_retrieval(data, tmp_path / "out"))
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "out"))
     assert record_of(tmp_path / "out")["training"] == record_of(tmp_path / "whole")["training"]
     assert "another layer" in refusal(*by_retrieval(data, tmp_path / "out", "--layer", 1))
 
 
-def test_retrieval_changes_nothing_of_what_is_learned(data, command, tmp_path, monkeypatch):
+def test_retrieval_changes_nothing_of_what_is_learned(data, completed, tmp_path, monkeypatch):
     """Whatever is measured at four checkpoints, the last ones are equal: it draws nothing by chance."""
     monkeypatch.setattr(best_model, "best_of", lambda checkpoints, score: checkpoints[-1])
     for name, make in (("task", options), ("retrieval", by_retrieval)):
-        done = command(*make(data, tmp_path / name))
-        assert done.status == 0, done.err
+        completed(*make(data, tmp_path / name))
         assert record_of(tmp_path / name)["training"]["best"]["update"] == 144
     assert same(weights(tmp_path / "task"), weights(tmp_path / "retrieval"))
 
@@ -296,15 +288,14 @@ def test_no_validation_is_refused(data, refusal, tmp_path):
     assert "--valid, --valid-parallel: found neither, expected one of them" in refused
 
 
-def test_several_files_of_a_language_are_one(trained, data, command, tmp_path):
+def test_several_files_of_a_language_are_one(trained, data, completed, tmp_path):
     lines = (data / "test.tsv").read_text().splitlines()
     parts = {"a.tsv": lines[1:12], "b.tsv": lines[12:]}
     halves = [write(tmp_path / name, [lines[0], *part]) for name, part in parts.items()]
     output = shutil.copytree(trained, tmp_path / "out")
     words = options(data, output, test=[])
     place = words.index("--test") + 1
-    done = command(*words[:place], f"en={halves[0]}", f"en={halves[1]}", *words[place:])
-    assert done.status == 0, done.err
+    completed(*words[:place], f"en={halves[0]}", f"en={halves[1]}", *words[place:])
     assert accuracies(output)["en"] == accuracies(trained)["en"]
 
 

@@ -44,7 +44,7 @@ def same(first, second) -> bool:
     return all(np.array_equal(second[name], value) for name, value in first.items())
 
 
-def test_keeps_complete_encoders_with_their_validation(trained, command, tmp_path):
+def test_keeps_complete_encoders_with_their_validation(trained, completed, tmp_path):
     assert sorted(path.name for path in trained.iterdir() if path.name[0] != ".") == [
         "pretraining.json", "update-2", "update-4", "update-6",
     ]  # fmt: skip
@@ -57,15 +57,14 @@ def test_keeps_complete_encoders_with_their_validation(trained, command, tmp_pat
     assert 0 < last["loss"] < record["encoders"][0]["loss"]
     assert not same(weights(trained / "update-2"), weights(trained / "update-6"))
     (tmp_path / "test.de").write_text("das Haus\nder Baum läuft\n")
-    encoded = command(
+    completed(
         "encode", tmp_path / "test.de", "--model", trained / "update-6", "--cpu", "--output", tmp_path / "out"
     )
-    assert encoded.status == 0, encoded.err
     assert VectorsFile.open(tmp_path / "out/test.de.npy").width == 16
 
 
 @pytest.mark.parametrize("moment", ["state", "encoder"])
-def test_goes_on_where_it_was_killed(trained, text, command, tmp_path, monkeypatch, moment):
+def test_goes_on_where_it_was_killed(trained, text, command, completed, tmp_path, monkeypatch, moment):
     """In the middle of writing the state of update 4, or behind it and before the encoder is kept."""
     before = training.Encoders.on_save
 
@@ -84,8 +83,7 @@ def test_goes_on_where_it_was_killed(trained, text, command, tmp_path, monkeypat
         command(*options(text, output))
     assert not (output / "update-4").exists()
     monkeypatch.undo()
-    done = command(*options(text, output))
-    assert done.status == 0, done.err
+    completed(*options(text, output))
     for update in ("update-2", "update-4", "update-6"):
         assert same(weights(trained / update), weights(output / update))
         validation = [(folder / update / "validation.json").read_text() for folder in (trained, output)]
@@ -149,17 +147,15 @@ def test_what_is_refused_removes_nothing(trained, text, command, tmp_path, other
     assert same(weights(trained / "update-6"), weights(new / "update-6"))
 
 
-def test_blocks_and_several_batches_in_an_update(text, command, tmp_path):
-    done = command(
+def test_blocks_and_several_batches_in_an_update(text, completed, tmp_path):
+    completed(
         *options(text, tmp_path / "out", "--examples", "blocks", "--batches-per-update", 2, "--updates", 3)
     )
-    assert done.status == 0, done.err
     assert (tmp_path / "out/update-3/model.safetensors").is_file()
 
 
-def test_the_tokenizer_of_another_model(trained, text, command, tmp_path):
-    done = command(*options(text, tmp_path / "out", "--tokenizer", trained / "update-2", "--updates", 3))
-    assert done.status == 0, done.err
+def test_the_tokenizer_of_another_model(trained, text, completed, tmp_path):
+    completed(*options(text, tmp_path / "out", "--tokenizer", trained / "update-2", "--updates", 3))
     tokenizers = [
         (folder / "tokenizer.json").read_text()
         for folder in (trained / "update-2", tmp_path / "out/update-3")

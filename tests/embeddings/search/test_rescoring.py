@@ -60,15 +60,14 @@ def normalized(scores, strength, rows, columns):
 
 
 @pytest.fixture
-def mine(command, folder, tmp_path):
+def mine(completed, folder, tmp_path):
     texts = [write(tmp_path / "mono.de", GERMAN), write(tmp_path / "mono.en", ENGLISH)]
 
     def run(*words):
         output = tmp_path / "out"
-        result = command(
+        completed(
             "mine", "--model", folder, "--cpu", *texts, "--margin", "absolute", *words, "--output", output
         )
-        assert result.status == 0, result.err
         (record,) = mined_in(output)
         rows = [line.split("\t") for line in (output / "pairs.tsv").read_text().splitlines()]
         return record, [(float(score), GERMAN.index(one), ENGLISH.index(other)) for score, one, other in rows]
@@ -163,14 +162,13 @@ def test_a_sentence_without_tokens_is_like_none():
     assert rescoring._f(alone, alone) == pytest.approx(np.zeros((1, 1)))
 
 
-def test_bucc_by_bert_score(command, folder, tmp_path):
+def test_bucc_by_bert_score(completed, folder, tmp_path):
     right = [(i, i) for i in range(1, 4)]
     write_part(tmp_path, "de-en", "training", GERMAN[:5], [*GERMAN[:3], "Das Wetter"], right)
     out = tmp_path / "out"
     words = ["--pairs", "de-en", "--tested", "training", "--margin", "absolute", "--rescore", "bert-score"]
     words += ["--normalize", "0.75", "--universal-threshold", "--model", folder, "--cpu", "--output", out]
-    result = command("bucc", tmp_path, *words)
-    assert result.status == 0, result.err
+    completed("bucc", tmp_path, *words)
     (run,) = mined_in(out)
     assert (run["rescore"], run["recall"]) == ("bert-score", 1)
     assert run["system"]["name"].endswith(" (bert-score, alpha 0.75)")

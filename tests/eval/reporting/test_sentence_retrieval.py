@@ -239,12 +239,6 @@ def test_all_pairs_are_a_grid_of_languages(write, report):
     ]
 
 
-def test_one_seed_twice_is_refused(write):
-    paths = [write({"de-en": 0.5, "en-de": 0.5}) for _ in range(2)]
-    with pytest.raises(InputError, match="both are seed 1"):
-        ResultSet.load(paths, ["sentence-retrieval"]).probed("sentence-retrieval")
-
-
 def test_encoders_of_one_table_are_of_the_same_texts(write, report):
     values = {"de-en": 0.9, "en-de": 0.7}
     first, other = write(values), write(values, name="b", texts="other")

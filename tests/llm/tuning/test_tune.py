@@ -46,9 +46,8 @@ def visible(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def test_the_record_says_what_was_taught(options, command, tmp_path, bloom):
-    done = command(*options(tmp_path / "out", "--curriculum", "mt+align,mt"))
-    assert done.status == 0, done.err
+def test_the_record_says_what_was_taught(options, completed, tmp_path, bloom):
+    completed(*options(tmp_path / "out", "--curriculum", "mt+align,mt"))
     assert visible(tmp_path / "out") == ["stage-1", "stage-2", "tuning.json"]
     record = record_of(tmp_path / "out")
     assert record["curriculum"] == "MT+Align→MT"
@@ -102,10 +101,11 @@ def test_stages_follow_each_other(options, command, tmp_path, monkeypatch):
         assert not value.equal(stages[1][name]) and not stages[1][name].equal(stages[2][name])
 
 
-def test_of_several_learning_rates_the_one_with_the_lowest_loss_is_kept(options, command, tmp_path):
+def test_of_several_learning_rates_the_one_with_the_lowest_loss_is_kept(
+    options, command, completed, tmp_path
+):
     rates = "1e-9,5e-2,1e-7"
-    done = command(*options(tmp_path / "out", "--learning-rate", rates, "--epochs", 2))
-    assert done.status == 0, done.err
+    done = completed(*options(tmp_path / "out", "--learning-rate", rates, "--epochs", 2))
     (stage,) = record_of(tmp_path / "out")["stages"]
     losses = stage["losses_of_rates"]
     assert list(losses) == ["1e-09", "0.05", "1e-07"]
@@ -142,10 +142,9 @@ def diverging(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["loss", "validation"])
-def test_a_rate_that_is_too_high_does_not_end_the_search(options, command, tmp_path, diverging, kind):
+def test_a_rate_that_is_too_high_does_not_end_the_search(options, completed, tmp_path, diverging, kind):
     diverging(kind)
-    done = command(*options(tmp_path / "out", "--learning-rate", "5e-2,1e-4,1e-2"))
-    assert done.status == 0, done.err
+    done = completed(*options(tmp_path / "out", "--learning-rate", "5e-2,1e-4,1e-2"))
     (stage,) = record_of(tmp_path / "out")["stages"]
     assert stage["learning_rate"] == 1e-4
     assert stage["losses_of_rates"] == {"0.05": None, "0.0001": stage["loss"], "0.01": None}
@@ -159,10 +158,9 @@ def test_rates_that_are_all_too_high(options, refusal, tmp_path, diverging, kind
     assert line.startswith("--learning-rate 0.01: the ") and "expected a number; give a smaller one" in line
 
 
-def test_without_an_adapter_every_stage_is_a_whole_model(options, command, tmp_path, bloom):
+def test_without_an_adapter_every_stage_is_a_whole_model(options, completed, tmp_path, bloom):
     words = options(tmp_path / "out", "--curriculum", "mono-full,mono-full", "--lora-rank", 0)
-    done = command(*words)
-    assert done.status == 0, done.err
+    completed(*words)
     tuned = Tuned.load(tmp_path / "out")
     assert not tuned.is_adapter
     for stage in ("stage-1", "stage-2"):
