@@ -131,13 +131,17 @@ def read_record(folder: Path, name: str) -> dict | None:
 
 def corpus_of(folder: Path) -> str | None:
     """The corpus that the text of a folder was made from, as the records of the steps say; None of others."""
-    for step in CORPORA:
-        if (settings := read_settings(folder, step)) is not None:
-            return settings.get("name", step)
-    for step in ("clean", *PASSING_ON):
-        if (record := Path(folder) / f"{step}.json").is_file():
-            inputs = records.read_record(record, StepRecord)["inputs"]
-            return corpus_of(Path(next(iter(inputs))).parent) if inputs else None
+    followed: set[Path] = set()
+    while folder not in followed:  # text that took the place of its input leads to itself
+        followed.add(folder)
+        for step in CORPORA:
+            if (settings := read_settings(folder, step)) is not None:
+                return settings.get("name", step)
+        for step in ("clean", *PASSING_ON):
+            if (record := folder / f"{step}.json").is_file():
+                inputs = records.read_record(record, StepRecord)["inputs"]
+                folder = Path(next(iter(inputs))).parent if inputs else folder
+                break
     return None
 
 

@@ -32,7 +32,7 @@ def read_elements(path: Path, *names: str) -> Iterator:
             if element is None:
                 _refuse_entities(path, parsed.root)
         except etree.XMLSyntaxError as error:
-            reason = error.error_log.last_error.message if error.error_log else "is empty"
+            reason = parsed.error_log.last_error.message if parsed.error_log else "is empty"
             raise InputError(f"{at(path, max(1, error.lineno))}: not well-formed XML: {reason}") from None
         except BROKEN as error:
             raise broken(path, 1, error) from None
@@ -45,12 +45,12 @@ def _refuse_entities(path: Path, element) -> None:
 
 
 def _forget(element) -> None:
-    """Free an element and all that ended before it."""
+    """Free an element and all that ended before it in the root."""
     element.clear(keep_tail=True)
-    while element is not None:
+    while (parent := element.getparent()) is not None:
         while element.getprevious() is not None:
-            del element.getparent()[0]
-        element = element.getparent()
+            del parent[0]
+        element = parent
 
 
 def local_name(element) -> str:

@@ -100,6 +100,14 @@ def test_a_folder_called_data_is_known_by_its_corpus(prepared, tmp_path):
         assert dataset_of(tmp_path / target) == expected
 
 
+def test_cleaned_text_that_took_the_place_of_its_input_is_of_no_known_corpus(step, tmp_path, write_corpus):
+    raw = write_corpus(tmp_path / "raw", {"train.de-en.de": ["eins"], "train.de-en.en": ["one"]})
+    assert step("clean", "--input", raw, "--output", tmp_path / "clean", "--workers", 1)[0] == 0
+    shutil.rmtree(raw)
+    (tmp_path / "clean").rename(raw)
+    assert corpus_of(raw) is None
+
+
 def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
     record = Preparation.load(prepared / "data")
     for language, name in (("de", "test.de-en.de"), ("fr", "valid.de-fr.fr")):

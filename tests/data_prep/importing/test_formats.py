@@ -115,6 +115,11 @@ def test_xml(tmp_path, name):
     assert (languages, rows) == (("de", "en"), expected)
 
 
+def test_xml_with_a_comment_and_a_style_before_its_root(tmp_path):
+    content = tmx(ROWS).replace("<!DOCTYPE", "<?xml-stylesheet href='a'?><!-- b --><!DOCTYPE")
+    assert rows_of(write(tmp_path / "a.tmx", content)) == rows_of(write(tmp_path / "b.tmx", tmx(ROWS)))
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -211,7 +216,10 @@ BAD = {
         ("<xliff/>", "a.xlf: no trans-unit and no segment"),
         ("<xliff><file><trans-unit/></file></xliff>", "a.xlf: from None into None; say both languages"),
     ],
-    "a.xml": [("<dataset><doc/></dataset>", "a.xml: no <seg> in a <doc>")],
+    "a.xml": [
+        ("<dataset><doc/></dataset>", "a.xml: no <seg> in a <doc>"),
+        ("", "a.xml:1: not well-formed XML: is empty"),
+    ],
     "a.parquet": [("text", "a.parquet: not Parquet")],
     "test-src.de.sgm": [("text", "test-src.de.sgm: no <seg>")],
     "notes": [("text", "its name says no language; give all files of a text")],
