@@ -51,7 +51,7 @@ def write_store(
     splits = splits or {"valid": ENGLISH_CENTRIC, "test": ENGLISH_CENTRIC + ZERO_SHOT}
     for split, directions in splits.items():
         for direction in directions:
-            entry = index.setdefault(split, {}).setdefault("-".join(direction), {})
+            entry = index.setdefault(split, {})["-".join(direction)] = {"sentences": sentences}
             for side, tag in (("encoder", TAGS[direction[0]]), ("decoder", TAGS[direction[1]])):
                 tokens = random_sentences(rng, sentences, tag, side == "decoder")
                 entry[side] = f"{split}.{side}.{'-'.join(direction)}"
