@@ -116,7 +116,7 @@ class StatesRecord(Run):
     forced: NotRequired[str | None]
     tags: list[int]
     eos: int
-    splits: dict[str, dict[str, dict[str, str | None]]]
+    splits: dict[str, dict[str, dict[str, str | int | None]]]  # sentences, and files and checksums by name
 
 
 class DataSizeRecord(Rows):

@@ -11,6 +11,7 @@ import io
 import itertools
 import json
 import lzma
+import re
 import sys
 import tarfile
 import threading
@@ -356,6 +357,10 @@ def test_iwslt17(download, tmp_path, read):
     assert read(tmp_path / "out/test.it-nl.it") == ["test it-nl it", "second"]
     assert read(tmp_path / "out/test.it-nl.nl") == ["test nl-it nl", "second"]
     assert len(list((tmp_path / "out").glob("train.*"))) == 4
+    files["D/train.tags.en-it.it"] = lines("one")
+    zip_of(folder / "DeEnItNlRo-DeEnItNlRo.zip", files)
+    error = download("iwslt17", "--langs", "en,it,nl", "--from-folder", folder, status=2)
+    assert re.search(r"tags\.en-it\.en: not as many lines of text as \S*tags\.en-it\.it; expected", error)
 
 
 def test_europarl_multiway_sets_are_cut_out_of_training(download, tmp_path, read, monkeypatch):

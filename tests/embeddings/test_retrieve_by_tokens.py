@@ -177,6 +177,8 @@ def test_stored_states_are_compared_as_the_encoders(command, folder, parallel, t
     again = command("encode", *parallel, "--model", folder, "--cpu", "--output", there, "--token-states")
     assert again.status == 0
     assert (there / "test.de.states.npy").stat().st_mtime_ns == before
+    stored(command, folder, parallel, there, "--token-states", "--dtype", "float16")
+    assert TokenStatesFile.open(there / "test.de.npy").states.dtype == np.float16
 
 
 def test_states_on_the_disk_are_those_of_every_line(command, folder, tmp_path, monkeypatch):

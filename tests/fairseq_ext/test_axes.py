@@ -221,6 +221,19 @@ def test_names_of_sentence_encoders():
 
 
 @pytest.mark.parametrize(
+    ("pairs", "shown"),
+    [
+        ("nl-en,fr-en,de-en,cs-en", "on cs-en, de-en, fr-en, nl-en (pair budget 9)"),
+        ("nl-en,fr-en,de-en,cs-en,it-en", "on 5 pairs (pair budget 9)"),
+    ],
+)
+def test_up_to_four_pairs_are_spelled_out(pairs, shown):
+    task = Namespace(_name="sentence_embedding", pairs=pairs, pair_budget=9)
+    system = describe({"model": Namespace(arch="x"), "task": task, "common": {"seed": 3}}, None)
+    assert system["name"] == f"PostNorm {shown} x"
+
+
+@pytest.mark.parametrize(
     ("options", "name"),
     [
         ({"norm_placement": "post"}, "PostNorm T-ENC"),

@@ -1,5 +1,6 @@
 """Stored sums of layers: training on them is training on the frozen encoder, in losses and gradients."""
 
+import re
 import shutil
 from argparse import Namespace
 from pathlib import Path
@@ -246,13 +247,18 @@ def test_sums_of_other_weights_are_refused(world, tmp_path):
             ["--precision", "bfloat16"],
             "--precision bfloat16: --layer-sums are trained on as if the encoder ran",
         ),
-        (["--max-tokens", "9999"], "--max-tokens 9999: the encoder reads "),
     ],
 )
 def test_wrong_options_of_the_command(world, capsys, words, line):
     folder, checkpoint = world
     assert store(folder, checkpoint, *words) == 2
     assert line in capsys.readouterr().err
+
+
+def test_as_many_tokens_as_the_encoder_reads(world, capsys):
+    assert store(*world, "--max-tokens", "9999") == 2
+    most = re.search(r"--max-tokens 9999: the encoder reads (\d+); expected", capsys.readouterr().err)[1]
+    assert store(*world, "--max-tokens", most, "--name", "longest") == 0
 
 
 def test_a_training_is_known_by_the_sums_that_it_reads(world):

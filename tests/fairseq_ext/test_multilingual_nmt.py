@@ -416,6 +416,16 @@ def test_zero_shot_directions_never_enter_the_loss(folder):
     assert validate(without, model, criterion)["loss"] == logged["loss"]
 
 
+def test_every_direction_has_the_bleu_of_its_own_batches(folder, monkeypatch):
+    task = make_task(folder, zero_shot_lang_pairs="de-fr", eval_bleu=True)
+    right, wrong = torch.tensor([[4.0, 3, 2, 1, 4, 3, 2, 1, 4, 4], [0, 0, 0, 0, 4, 3, 2, 1, 4, 4]]).double()
+    statistics = {("de", "fr"): right}
+    monkeypatch.setattr(task, "_bleu_statistics", lambda *given: statistics.get(given[-1], wrong))
+    logged = validate(task, *model_and_criterion(task))
+    assert logged["bleu_de-fr"] == pytest.approx(100)
+    assert {logged[f"bleu_{direction}"] for direction in PAIRS.split(",")} == {0}
+
+
 def test_logs_of_zero_shot_batches_alone(folder):
     task = make_task(folder, zero_shot_lang_pairs="de-fr")
     model, criterion = model_and_criterion(task)

@@ -1,4 +1,4 @@
-"""The commands of the page on sentence encoders are understood, and its systems can be built."""
+"""The commands of the page on sentence encoders are understood, and systems of the thesis can be built."""
 
 import dataclasses
 import re
@@ -20,11 +20,23 @@ COMMANDS = [
     for line in block.splitlines()
 ]
 EMS = next(command for command in COMMANDS if "--arch ems " in command)
-SYSTEMS = dict(re.findall(r"^\| ([^|]+) \| `(--losses [^`|]+)` \|$", PAGE, flags=re.M))
-TABLE_2_14 = {
-    "EMS", "– langs tok", "– L_cntrs", "– L_XTR", "– L_cntrs_mlp", "share L_emb params",
-    "replace XTR with UGT", "LaBSE-EMS-vanilla", "LaBSE-EMS-joint", "replace V100 with A100",
-}  # fmt: skip
+BOTH = "--losses token_reconstruction,sentence_contrast"
+SCALED = "--additive-margin-temperature 0.1 --additive-margin-dim 128"
+SYSTEMS = {  # Table 2.14, and LaBSE-EMS of 2.4
+    "EMS": BOTH,
+    "– langs tok": f"{BOTH} --token-reconstruction-without-language",
+    "– L_cntrs": "--losses token_reconstruction",
+    "– L_XTR": "--losses sentence_contrast",
+    "– L_cntrs_mlp": f"{BOTH} --sentence-contrast-dim 0",
+    "share L_emb params": f"{BOTH} --token-reconstruction-shared-embedding",
+    "replace XTR with UGT": "--losses unified_generation,sentence_contrast",
+    "LaBSE-EMS-vanilla": "--losses additive_margin",
+    "LaBSE-EMS-scaled": f"--losses additive_margin {SCALED}",
+    "LaBSE-EMS-joint": f"--losses token_reconstruction,additive_margin {SCALED}",
+    "replace V100 with A100": f"{BOTH} --batch-size 200",
+    "decoder in place of XTR": "--losses translation,sentence_contrast --decoder-layers 6 --random-sides"
+    " --fused-vocabulary-loss",
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -34,10 +46,6 @@ def test_a_command_is_understood(command):
         parse_command(words)
     else:
         parse_fairseq(words[0], words[1:])
-
-
-def test_all_systems_of_the_thesis_are_there():
-    assert set(SYSTEMS) > {*TABLE_2_14, "LaBSE-EMS-scaled"}
 
 
 def criterion_of(options: str, vocabulary: int = 50):

@@ -112,6 +112,20 @@ def test_documents_stay_whole(imported):
     assert not set(of_split["test"]) & set(of_split["valid"])
 
 
+def test_documents_of_a_set_that_is_there_are_not_trained_on(imported):
+    """Nor in the bitext of another pair."""
+    rows = [(f"d{n // 7}", f"de {n}", f"en {n}") for n in range(140)]
+    files = {
+        "train.de-en.tsv": "document\tde\ten\n" + tsv(rows),
+        "test.fr-en.tsv": "document\tfr\ten\n" + tsv([("d3", "fr", "an English line")]),
+    }
+    texts, _ = imported(files, "--valid", 15)
+    valid = rows_of(texts, "valid", "de-en")
+    assert len(valid) == 21
+    expected = [row[1:] for row in rows if row[0] != "d3" and row[1:] not in valid]
+    assert rows_of(texts, "train", "de-en") == expected and len(expected) == 112
+
+
 def test_zero_shot_sets_of_what_bitexts_share(imported):
     """Half of the English lines are in both bitexts: sets are cut from these, and are multi-parallel."""
     german = [(f"de {n}", f"en {n}") for n in range(400)]

@@ -6,7 +6,7 @@ import pytest
 
 from command_line.errors import InputError
 from data_prep.formats.vectors import VectorsFile
-from embeddings.search import neighbours, on_gpu
+from embeddings.search import inverted, neighbours, on_gpu
 from embeddings.search.neighbours import Search, nearest
 
 
@@ -76,6 +76,18 @@ def test_nothing_is_printed(capfd):
     nearest(vectors(31), vectors(300, seed=1), 3, Search("ivf", lists=6))
     print("ours")
     assert capfd.readouterr().out == "ours\n"
+
+
+def test_centroids_are_learned_from_64_candidates_of_each_list(monkeypatch):
+    sizes, sample = [], inverted._sample
+
+    def counted(candidates, size):
+        sizes.append(size)
+        return sample(candidates, size)
+
+    monkeypatch.setattr(inverted, "_sample", counted)
+    nearest(vectors(3), vectors(300, seed=1), 1, Search("ivf", lists=4))
+    assert sizes == [256]
 
 
 def test_a_few_lists_find_most_neighbours_and_always_k():

@@ -253,7 +253,7 @@ def test_words_start_behind_the_tags_in_front_and_not_before_those_at_the_end():
 @pytest.mark.parametrize(
     ("sizes", "most", "expected"),
     [
-        ([5, 5, 5], 10, [(0, 2), (2, 3)]),
+        ([5, 5, 5, 5, 5], 10, [(0, 2), (2, 4), (4, 5)]),
         ([5, 6, 5], 10, [(0, 1), (1, 2), (2, 3)]),
         ([20, 1, 1], 10, [(0, 1), (1, 3)]),
         ([1, 20, 1], 10, [(0, 1), (1, 2), (2, 3)]),

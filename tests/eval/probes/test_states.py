@@ -10,6 +10,7 @@ from command_line.errors import InputError
 from eval.probes.hidden_states import forced_states
 from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
+from eval.probes.storing import as_stored
 from eval.translation.beam_search import BeamSearch
 from eval.translation.search_options import SearchOptions
 from fairseq_ext.inference import load_for_inference
@@ -271,6 +272,11 @@ def test_states_beyond_float16_are_refused_and_float32_holds_them(states, folder
     assert not (tmp_path / "states" / "states.json").exists()
     part = states(path, "--dtype", "float32").encoder("test", ("de", "en"))
     assert part.states("L1").max() > 65504
+
+
+def test_the_largest_number_of_float16_is_stored():
+    states = torch.tensor([[[65504.0, -65504.0]]])
+    assert as_stored(states, ["L1"], np.dtype("float16"), "test de-en").tolist() == states.tolist()
 
 
 def test_states_that_are_not_numbers_are_refused(states, folder, tmp_path):

@@ -668,6 +668,11 @@ def test_errors(finetuned, retrieved, probe, one_line, words, message):
     one_line(probe(*folders, *(made.get(word, word) for word in words.split())), message)
 
 
+def test_retrieval_in_no_language_of_one_encoder(finetuned, retrieved, probe, one_line):
+    words = (finetuned("a", {"de": 60.0}), "--retrieval", retrieved("a", {"pl": 9.0}))
+    one_line(probe(*words), "no pair of en with another language of the task")
+
+
 @pytest.mark.parametrize(
     ("others", "message"),
     [

@@ -65,6 +65,14 @@ def test_a_line_runs_through_a_gap_only_where_it_is_meant_to(monkeypatch, broken
     assert [None if y != y else y for y in line.get_ydata()] == expected
 
 
+def test_titles_of_axes_are_at_the_left_and_the_lower_edge_of_heat_maps(monkeypatch):
+    monkeypatch.setattr(plots, "image_files", lambda figure: figure)
+    panels = {name: [[50.0]] for name in "abcd"}
+    figure = plots.heatmaps(panels, ["row"], ["column"], "title", "below", "left", beside=3)
+    titles = [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes[:4]]
+    assert titles == [("", "left"), ("below", ""), ("below", ""), ("below", "left")]
+
+
 def test_dashed_lines_are_in_the_legend(monkeypatch):
     monkeypatch.setattr(plots, "image_files", lambda figure: figure)
     curves = {"panel": {"A": [VALUE, VALUE], "B": [VALUE, VALUE]}}

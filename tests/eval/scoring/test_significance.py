@@ -64,6 +64,38 @@ def test_five_percent_of_true_nulls_are_rejected(replicates, measure, directions
     assert is_rate(rejections, 0.05), rejections.mean()
 
 
+@pytest.mark.parametrize(("first", "second"), [(3, 1), (2, 3)])
+def test_different_numbers_of_seeds_have_five_percent_too(first, second):
+    baseline, system = counts(17, 400, 2, 3)
+    rejections = rejected((baseline[:, :, :, :first], system[:, :, :, :second]), directions=2)
+    assert is_rate(rejections, 0.05), rejections.mean()
+
+
+def test_directions_with_other_numbers_of_lines_have_five_percent_too():
+    """The mean over two directions, of which one has half of the lines."""
+    outputs = counts(18, 400, 2)
+    differences, exchanged = 0, 0
+    for lines, direction in ((LINES, 0), (LINES // 2, 1)):
+        part = [side[:lines, :, direction : direction + 1] for side in outputs]
+        differences = differences + observed(part, "bleu", 1) / 2
+        exchanged = exchanged + exchanged_differences(*map(flat, part), bleu, SAMPLES, 1) / 2
+    pairs = zip(differences, exchanged.T, strict=True)
+    assert is_rate(np.array([randomization_p(*pair) <= 0.05 for pair in pairs]), 0.05)
+
+
+def test_lines_of_parallel_directions_are_no_further_lines():
+    """Encoders of which one is right in all six directions of a line, or in none: one line, not six."""
+    rng = np.random.default_rng(2)
+    differ = rng.random((LINES, 400, 1, 1)) < 0.3
+    right = np.broadcast_to(rng.random((LINES, 400, 1, 1)) < 0.7, (LINES, 400, 6, 1))
+    swap = rng.random((LINES, 400, 1, 1)) < 0.5
+    hits = [np.where(differ & side, ~right, right) for side in (swap, ~swap)]
+    outputs = [np.stack([side.astype(float), np.ones(side.shape)], axis=-1) for side in hits]
+    assert is_rate(rejected(outputs, "comet", directions=6), 0.05)
+    as_lines = [side.transpose(0, 2, 1, 3, 4).reshape(-1, 400, 1, 1, 2) for side in outputs]
+    assert rejected(as_lines, "comet").mean() > 0.2
+
+
 def test_sacrebleus_bootstrap_rejects_twice_as_many():
     """What `--test sacrebleu-bootstrap` says of itself: centring after the absolute value."""
     outputs = counts(3, 1000)
@@ -145,6 +177,18 @@ def test_p_with_seeds_is_welchs_test_with_the_variance_of_sentences():
 
 def test_p_given_the_trainings_does_not_hold_where_trainings_vary():
     assert rejected(counts(6, 150, 2, 3, trainings=0.1), directions=2).mean() > 0.25
+
+
+# --- true differences
+
+
+def test_true_differences_are_found():
+    power = [rejected(counts(7, 150, 2, better=better), directions=2).mean() for better in (0.05, 0.15, 0.3)]
+    assert power[0] < power[1] < power[2] and power[2] > 0.95
+
+
+def test_p_with_seeds_finds_true_differences():
+    assert seeds_rejected(counts(8, 100, 2, 3, better=0.3, trainings=0.05), 2).mean() > 0.8
 
 
 # --- independent references

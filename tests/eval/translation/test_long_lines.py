@@ -1,6 +1,7 @@
 import pytest
 
-from eval.translation.long_lines import sentences, split_to_fit
+from eval.translation.long_lines import SPLIT, sentences, split_to_fit
+from eval.translation.translator import Candidate, Translator, TranslatorOptions
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,27 @@ def test_every_token_is_in_one_part_that_fits(line, room):
     parts = list(split_to_fit(line, tokens, room))
     assert all(0 < len(part) <= room for part in parts)
     assert [token for part in parts for token in part] == tokens(line)
+
+
+class Marking(Translator):
+    """Tokens are characters. A part has at most as many candidates as tokens; the k-th has k marks."""
+
+    def check(self, source, target):
+        pass
+
+    def room(self, direction):
+        return 3
+
+    def ids(self, text, language):
+        return [ord(character) for character in text if character != " "]
+
+    def search(self, sentences, count, with_scores):
+        for number, (_, ids) in enumerate(sentences):
+            text = "".join(map(chr, ids))
+            yield [number], [[Candidate(text + "'" * k, -float(k)) for k in range(min(count, len(ids)))]]
+
+
+def test_a_part_with_fewer_candidates_repeats_its_last_one():
+    translator = Marking(TranslatorOptions(n_best=3, long_lines=SPLIT))
+    expected = [("ab. c", 0), ("ab.' c", -0.5), ("ab.'' c", -1)]
+    assert translator.candidates(["ab. c"], "de", "en") == [expected]
