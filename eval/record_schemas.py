@@ -84,13 +84,18 @@ class Input(TypedDict):
     sha256: str
 
 
+class Family(TypedDict):
+    overall: int
+    directions: int
+
+
 class Compared(Run):
     baseline: str
     compared: str
     axis: NotRequired[str | None]
     measure: NotRequired[str | None]
     measures: dict[str, str]
-    family: dict[str, int]
+    family: Family
 
 
 class ComparisonRecord(TypedDict):
@@ -109,6 +114,13 @@ class Layers(TypedDict):
     decoder: list[str]
 
 
+class StoredDirection(TypedDict):
+    encoder: NotRequired[str | None]  # name of its part; language models have one side
+    decoder: NotRequired[str | None]
+    text_sha256: NotRequired[str | None]
+    sentences: NotRequired[int | None]
+
+
 class StatesRecord(Run):
     supervised: list[str]
     layers: Layers
@@ -116,7 +128,7 @@ class StatesRecord(Run):
     forced: NotRequired[str | None]
     tags: list[int]
     eos: int
-    splits: dict[str, dict[str, dict[str, str | int | None]]]  # sentences, and files and checksums by name
+    splits: dict[str, dict[str, StoredDirection]]
 
 
 class DataSizeRecord(Rows):
@@ -127,9 +139,13 @@ class DataSizeRecord(Rows):
     direction: NotRequired[str | None]
 
 
+class Group(TypedDict):
+    pairs: list[str]
+
+
 class RetrievalRun(Run):
     texts: dict[str, str]
-    groups: dict[str, dict[str, list[str]]]
+    groups: dict[str, Group]
 
 
 class RetrievalRecord(TypedDict):

@@ -269,9 +269,9 @@ def main(options: Options) -> None:
     rows = {decision.claim.number: row(claims, decision, trainings) for decision in decisions}
     tried = [claim for claim in claims.claims if claim.not_tried is None]
     tables = {
-        chapter: markdown([rows[estimate.number] for estimate in tried if estimate.chapter == chapter])
+        chapter: markdown([rows[claim.number] for claim in tried if claim.chapter == chapter])
         for chapter in claims.chapters
-        if any(estimate.chapter == chapter for estimate in tried)
+        if any(claim.chapter == chapter for claim in tried)
     }
     if options.data:
         columns = list(dict.fromkeys(name for shown in rows.values() for name in shown))

@@ -158,7 +158,8 @@ def _by_size(
             of_encoder += _repeated(REACHED, values.get(name, []), group=benchmark)
         measured.add({"system": {"name": name}, "dataset": "every benchmark"}, of_encoder)
     derived = Measurements.derived(measured)
-    places = derived.rows.group.map({benchmark: place for place, benchmark in enumerate(reached)})
+    places = {benchmark: place for place, benchmark in enumerate(reached)}
+    places = derived.rows.group.map(places).fillna(len(places))  # sizes and speed, of no benchmark
     return Measurements(derived.systems, derived.rows.iloc[places.argsort(kind="stable")])
 
 

@@ -55,10 +55,9 @@ def _relative_tokens(system: System, systems: list[System]) -> float | None:
 
 def _is_plain_search_of(other: System, system: System) -> bool:
     """Whether it is the same models, decoded as usual, and the same directions."""
-    names = {system_of_both.runs[0].system["name"] for system_of_both in (other, system)}
-    directions = {
-        (system_of_both.dataset, frozenset(system_of_both.directions())) for system_of_both in (other, system)
-    }
+    both = (other, system)
+    names = {each.runs[0].system["name"] for each in both}
+    directions = {(each.dataset, frozenset(each.directions())) for each in both}
     is_usual = not (other.search_label or other.pivot)
     return is_usual and len(names) == len(directions) == 1 and other.seeds == system.seeds
 

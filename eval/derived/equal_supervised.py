@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
+import pandas as pd
 
 from command_line.measurements import Measured, high, low, numbers
 from eval.scoring.estimates import difference
@@ -65,7 +66,7 @@ def compared(measured) -> Measured:
         for of_run, reached in zip(trainings, at_equal_supervised(curves), strict=True):
             if reached:
                 name, seed = of_run[["system", "seed"]].iloc[0]
-                system = {"name": name, "seed": None if seed != seed else int(seed)}
+                system = {"name": name, "seed": None if pd.isna(seed) else int(seed)}
                 values = {measure: value for measure, value in reached.items() if value == value}
                 derived.add({"system": system, "dataset": dataset}, numbers(values))
                 bleu[name] += [values["bleu"]] if "bleu" in values else []

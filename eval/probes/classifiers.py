@@ -280,7 +280,7 @@ def perceptrons(sentences: TrainingSet, questions: Questions, protocol: Protocol
     stopping = EarlyStopping(shape, protocol.patience)
     for epoch, _ in enumerate(descend(classifiers, sentences, training, questions, protocol, task), 1):
         losses = mean_losses(classifiers, sentences, held_out, questions)
-        best.take(classifiers, stopping.is_better(losses, epoch))
+        best.take(classifiers, stopping.update(losses, epoch))
         if stopping.done.all():
             break
     return Trained(

@@ -266,8 +266,8 @@ class EarlyStopping:
     def done(self) -> Tensor:
         return self.waited >= self.patience
 
-    def is_better(self, losses: Tensor, number: int) -> Tensor:
-        """Of which classifiers the loss in this pass is lower than ever; notes it."""
+    def update(self, losses: Tensor, number: int) -> Tensor:
+        """Note the losses of a pass; returns of which classifiers they are lower than ever."""
         better = ~self.done & (losses < self.losses - TOLERANCE)
         self.losses = torch.where(better, losses, self.losses)
         self.passes = torch.where(better, number, self.passes)
@@ -293,6 +293,6 @@ def stop_early(
         candidate = solver.candidate
         evaluation = fitted(candidate, torch.zeros_like(solver.scale))
         solver.update(evaluation.losses, evaluation.gradient)
-        is_better = stopping.is_better(watched.losses(candidate), number)
+        is_better = stopping.update(watched.losses(candidate), number)
         best = torch.where(questions.spread(is_better), candidate, best)
     return of_states(best, whitening), stopping

@@ -37,7 +37,7 @@ class Intended:
         """Whether a line is on target.
 
         Args:
-            found, reference: the identifier's answers to the line and to its reference.
+            identified, reference: the identifier's answers to the line and to its reference.
         """
         return identified == self.label or identified == reference == NO_LETTERS
 

@@ -40,7 +40,7 @@ def _correlation(times: np.ndarray, columns: np.ndarray) -> np.ndarray:
     first, second = (_ranks(times, column) - mean for column in columns.T)
     covariance = (times * first * second).sum(axis=1)
     variances = (times * first**2).sum(axis=1) * (times * second**2).sum(axis=1)
-    return 100 * np.where(variances > 0, covariance / np.sqrt(np.maximum(variances, 1)), 0.0)
+    return 100 * covariance / np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def _ranks(times: np.ndarray, numbers: np.ndarray) -> np.ndarray:

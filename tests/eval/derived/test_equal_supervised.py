@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from eval.derived.equal_supervised import at_equal_supervised
+from command_line.measurements import Measured, numbers
+from eval.derived.equal_supervised import at_equal_supervised, compared
+from eval.measurements import Measurements
 from tests.eval.scored import SCORING, write_scores
 from tests.eval.scored import direction as scored_direction
 
@@ -55,6 +57,19 @@ def test_what_has_no_number():
     assert np.isnan(at_equal_supervised([early, slow])[1]["off_target"])
     lonely = run((None,) * 3, (1, 2, 3)).drop(columns=[("supervised", "bleu")])
     assert at_equal_supervised([slow, lonely]) == [None, None]
+
+
+def test_a_training_whose_seed_nobody_knows():
+    measured = Measured()
+    rows = [
+        row
+        for update, bleu in zip(UPDATES, (1, 5, 9), strict=True)
+        for kind in ("supervised", "zero-shot")
+        for row in numbers({"bleu": bleu}, kind=kind, update=update)
+    ]
+    measured.add({"system": {"name": "A"}, "dataset": "toy"}, rows)
+    (run,) = compared(Measurements.derived(measured)).runs
+    assert run["system"] == {"name": "A", "seed": None}
 
 
 @pytest.mark.parametrize("files", ["one", "one per system"])

@@ -262,7 +262,7 @@ def test_each_classifier_stops_by_itself():
     def stopped(patience: int, course) -> tuple[EarlyStopping, list]:
         stopping = EarlyStopping((1, 2), patience)
         better = [
-            stopping.is_better(torch.tensor([losses]).double(), number)[0].tolist()
+            stopping.update(torch.tensor([losses]).double(), number)[0].tolist()
             for number, losses in enumerate(course, 1)
         ]
         return stopping, better

@@ -227,16 +227,30 @@ def test_neighbours_are_listed_with_how_many_seeds_find_them(report):
 
 
 @pytest.mark.parametrize(
-    ("kind", "run", "message"),
+    ("kind", "about", "run", "message"),
     [
+        ("finetuning", {}, {"task": "pairs"}, "measure' is missing"),
         (
             "sentence-retrieval",
-            {"texts": {"de-en": "a"}, "groups": []},
-            "is missing",
+            {"arrays_sha256": "not read", "neighbours": 4},
+            {"texts": {"de-en": "a"}, "groups": {"high": {}}},
+            "groups.high.pairs' is missing",
         ),
-        ("finetuning", {"task": "pairs"}, "measure' is missing"),
+        (
+            "comparison",
+            {
+                "test": "randomization",
+                "correction": "holm",
+                "samples": 9,
+                "seed": 1,
+                "level": 0.05,
+                "inputs": [],
+            },
+            {"baseline": "A", "compared": "B", "measures": {}, "family": {"directions": 1}},
+            "family.overall' is missing",
+        ),
     ],
 )
-def test_a_record_that_lacks_a_field_is_one_line(tmp_path, kind, run, message):
+def test_a_record_that_lacks_a_field_is_one_line(tmp_path, kind, about, run, message):
     with pytest.raises(InputError, match=message):
-        read_result(write_measured(tmp_path, *record(kind, **run)))
+        read_result(write_measured(tmp_path, *record(kind, about=about, **run)))

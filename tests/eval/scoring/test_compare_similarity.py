@@ -36,6 +36,11 @@ def test_every_sample_has_the_correlation_that_scipy_finds(ties):
         assert resampled[1][sample, 0, 0] == pytest.approx(plain_spearman(second[rows]))
 
 
+def test_two_pairs_are_in_the_same_order_or_not():
+    columns = np.array([[0.1, 1.0], [0.9, 5.0]])[:, None, None]
+    assert spearman(np.ones((1, 2)), columns).item() == pytest.approx(100)
+
+
 def test_equal_cosines_correlate_with_nothing():
     equal = np.stack([np.ones(5), np.arange(5.0)], axis=1)[:, None, None]
     assert spearman(np.ones((1, 5)), equal).item() == 0

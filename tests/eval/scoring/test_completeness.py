@@ -106,9 +106,6 @@ def test_how_long_a_translation_took_and_where_scores_lie_does_not_matter(scored
     assert Scores.load(tmp_path / "alone.json").record == expected
 
 
-# --- what makes it score again
-
-
 # --- COMET
 
 

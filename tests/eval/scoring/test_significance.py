@@ -314,11 +314,7 @@ def test_the_group_statistic_is_the_mean_over_directions():
 def test_seeds_and_parallel_directions_are_no_more_evidence():
     """The same outputs under three seeds, or in three directions, have the p-value of one."""
     first, second = (side[:, 0, 0, 0] for side in counts(13, 1, better=0.1))
-    test, baseline = (
-        PairedTest(999),
-        {"a-b": [first]},
-    )
-    baseline, other = {"a-b": [first]}, {"a-b": [second]}
+    test, baseline, other = PairedTest(999), {"a-b": [first]}, {"a-b": [second]}
     expected = test("bleu", baseline, other, {"": ["a-b"]})[""]
     seeds = test("bleu", {"a-b": [first] * 3}, {"a-b": [second] * 3}, {"": ["a-b"]})[""]
     names = ["a-b", "a-c", "a-d"]
