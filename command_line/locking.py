@@ -2,8 +2,8 @@
 
 The lock is that of an open file (`flock`). So it lasts until that very file is closed, whatever else of the
 process reads or closes it, and moves with the file when that is renamed; when a process dies, by whatever
-signal, the system lets its locks go. What is locked is a file that the work needs anyway: no file is left
-over that only was a lock.
+signal, the system lets its locks go. What a step locks is a file that the work needs anyway, so that none is
+left over that only was a lock; the folder of a training, whose other files may be removed, has one.
 """
 
 import errno

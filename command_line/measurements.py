@@ -36,7 +36,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from command_line.errors import InputError, at
-from command_line.lines import decode, read_lines
+from command_line.lines import BYTE_ORDER_MARK, decode, read_lines
 from command_line.outputs import atomic_path, checksum
 from command_line.records import check, parse_json
 from command_line.spreadsheets import csv_text
@@ -200,7 +200,8 @@ def read_rows(path: Path, sha256: str | None = None) -> list[dict]:
 def read_columns(path: Path, sha256: str | None = None) -> dict[str, list]:
     """As `read_rows`, but column -> its values, which takes half the time."""
     check_written(path, sha256)
-    reader = csv.reader(io.StringIO(decode(path.read_bytes(), path), newline=""), strict=True)
+    text = decode(path.read_bytes().removeprefix(BYTE_ORDER_MARK), path)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns = next(reader, [])
         _check_columns(path, columns)

@@ -69,8 +69,8 @@ class SmallerVectors:
         rows = []
         for how in self.compressions(queries, candidates):
             values = [
-                (nearest_compressed(queries, candidates, how) == gold).mean()
-                for queries, candidates, gold in directions()
+                (nearest_compressed(from_vectors, to_vectors, how) == gold).mean()
+                for from_vectors, to_vectors, gold in directions()
             ]
             name = f"{how.kind}, {how.width} numbers"
             rows += numbers({"bytes": how.numbers.bytes, "smaller_p_at_1": fmean(values)}, part=name)

@@ -2,9 +2,11 @@
 
 fairseq imports scikit-learn and SciPy's statistics for measures of two of its tasks, which are none of ours.
 While it is imported, stand-ins take their place, whose functions import the library when they are called.
+One of its models makes every library log for debugging; the program's own logging stays as it is.
 """
 
 import importlib
+import logging
 import sys
 from types import ModuleType
 
@@ -29,9 +31,13 @@ def _import_fairseq() -> None:
         if package in stand_ins:
             setattr(stand_ins[package], attribute, module)
     sys.modules.update(stand_ins)
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
     try:
         importlib.import_module("fairseq")
     finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
         for name in stand_ins:
             del sys.modules[name]
 

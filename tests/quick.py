@@ -25,11 +25,11 @@ OF_PAGES = ["tests/test_bibliography.py", "tests/test_readme.py"]
 
 def changed(since: str, root: Path = ROOT) -> list[Path]:
     """Files that differ from a commit, relative to the root, and those that git does not know yet."""
-    found = []
+    names = []
     for words in (["diff", "--name-only", since], ["ls-files", "--others", "--exclude-standard"]):
         done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
-        found += done.stdout.splitlines()
-    return [Path(name) for name in found]
+        names += done.stdout.splitlines()
+    return [Path(name) for name in names]
 
 
 def calls_for(path: Path) -> list[str]:
@@ -77,8 +77,8 @@ def _sources() -> list[Path]:
 
 
 def _is_of(test: Path, module: Path) -> bool:
-    mirror = ROOT / "tests" / module.parent / f"test_{module.name}"
-    return test == mirror or _names(test, module)
+    has_its_name = test.name == f"test_{module.name}" and module.parts[0] in test.relative_to(ROOT).parts
+    return has_its_name or _names(test, module)
 
 
 def _names(file: Path, module: Path) -> bool:

@@ -108,7 +108,7 @@ class ModelFolder:
 
     def _refuse_damaged(self) -> None:
         """Name the file that a library could not read, which does not name it."""
-        for name in self.files.keys() - self.settings.keys():
+        for name in sorted(self.files.keys() - self.settings.keys()):
             path = self.path / name
             try:
                 if name.endswith(".json"):

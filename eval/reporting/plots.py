@@ -359,6 +359,6 @@ def image_files(figure) -> Images:
         for ending, metadata in UNDATED.items():
             stream = io.BytesIO()
             figure.savefig(stream, format=ending, metadata=metadata)
-            figure.set_layout_engine("none")  # the first file has laid it out for all
+            figure.set_layout_engine(None)  # the first file has laid it out for all
             files[ending] = stream.getvalue()
     return files

@@ -20,6 +20,12 @@ def test_rows_are_read_as_they_were_written(path):
     assert read_columns(path)["seed"] == [None, 2]
 
 
+def test_a_table_that_a_spreadsheet_has_saved(path):
+    """With a byte order mark, line ends of Windows, and an empty line at the end."""
+    path.write_bytes(b"\xef\xbb\xbfrun,dataset,system,measure,value\r\n0,toy,A,bleu,0.1\r\n\r\n")
+    assert read_rows(path) == [dict.fromkeys(COLUMNS) | ROW]
+
+
 def test_a_table_without_rows(path):
     write_rows(path, [])
     assert read_rows(path) == []

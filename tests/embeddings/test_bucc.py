@@ -17,8 +17,8 @@ def write_part(folder, pair, part, first, second, gold):
         numbered = [f"{language}-{number:06}\t{line}" for number, line in enumerate(lines, start=1)]
         write(folder / f"{pair}.{part}.{language}", numbered)
     if gold is not None:
-        languages, other = pair.split("-")
-        write(folder / f"{pair}.{part}.gold", [f"{languages}-{i:06}\t{other}-{j:06}" for i, j in gold])
+        source, target = pair.split("-")
+        write(folder / f"{pair}.{part}.gold", [f"{source}-{i:06}\t{target}-{j:06}" for i, j in gold])
 
 
 @pytest.fixture

@@ -125,8 +125,8 @@ def test_version_2(command, one_space, tmp_path):
     argv = [tmp_path / "marc", "--layout", "marc", "--train-size", "20"]
     result = run(command, one_space, tmp_path / "out", *argv)
     assert result.status == 0, result.err
-    (runs,) = json.loads((tmp_path / "out/classification.json").read_text())["runs"]
-    assert runs["dataset"] == "Amazon reviews"
+    (measured,) = json.loads((tmp_path / "out/classification.json").read_text())["runs"]
+    assert measured["dataset"] == "Amazon reviews"
     assert values_of(tmp_path / "out/classification.csv", measure="accuracy") == [100] * 4
 
 

@@ -83,10 +83,10 @@ def test_p_at_1_of_all_pairs_in_both_directions(command, one_space, parallel, en
         for language, path in parallel.items()
     }
     expected = {
-        f"{vector}-{other}": p_at_1(vectors[vector], vectors[other])
-        for vector in vectors
+        f"{language}-{other}": p_at_1(vectors[language], vectors[other])
+        for language in vectors
         for other in vectors
-        if vector != other
+        if language != other
     }
     assert retrieved.p_at_1() == pytest.approx(expected)
     assert retrieved.p_at_1()["de-en"] >= 6 / 9

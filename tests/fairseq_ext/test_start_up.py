@@ -36,8 +36,9 @@ def test_fairseq_starts_without_a_word_about_hydra_and_tensorboard():
 
 
 LATE = """
-import sys
+import logging, sys
 import fairseq_ext
+assert (logging.root.level, logging.root.handlers) == (logging.WARNING, [])
 print([name for name in ("sklearn", "scipy.stats") if name in sys.modules])
 from fairseq.criterions.sentence_prediction import acc_and_f1, pearson_and_spearman
 from fairseq.tasks.audio_classification import sklearn_metrics

@@ -58,7 +58,7 @@ def test_cosine_similarity_is_its_equation(encoder):
     examples = [Rated(lines[n], lines[n + 3], similarities[n]) for n in range(3)]
     loss = Losses(encoder.model)(**Collation(encoder, 32)([(STS, examples)]))["loss"].item()
     pairs = zip(vectors_of(encoder, lines[:3]), vectors_of(encoder, lines[3:]), similarities, strict=True)
-    squares = [(cosine(pair, other) - similarity) ** 2 for pair, other, similarity in pairs]
+    squares = [(cosine(first, second) - similarity) ** 2 for first, second, similarity in pairs]
     assert loss == pytest.approx(sum(squares) / 3, abs=1e-5)
 
 

@@ -16,7 +16,7 @@ def tokenizer():
     from transformers import PreTrainedTokenizerFast
 
     characters = sorted({character for line in TEXT for character in line.lower() if character != " "})
-    symbols = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *characters, *(f"##{word}" for word in characters), "the"]
+    symbols = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *characters, *(f"##{each}" for each in characters), "the"]
     vocabulary = {symbol: number for number, symbol in enumerate(dict.fromkeys(symbols))}
     made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(strip_accents=False)

@@ -118,7 +118,7 @@ def test_only_the_nearest_by_vectors_are_compared(mine, plain):
     _, rescored = mine(*options, "--rescore", "bert-score")
     pairs = {(row, other) for _, row, other in nearest}
     assert {(row, other) for _, row, other in rescored} == pairs
-    assert any(plain[pair, other] < plain[pair].max() - 0.01 for pair, other in pairs)
+    assert any(plain[row, other] < plain[row].max() - 0.01 for row, other in pairs)
     for score, row, other in rescored:
         assert score == pytest.approx(plain[row, other], **SCORES)
 

@@ -42,8 +42,8 @@ def test_lines_and_some_of_them(path):
 
 
 def test_equal_lines_are_those_of_a_list(path):
-    for sentence, other in zip(identities_of(LazyLines.open(path)), identities_of(LINES), strict=True):
-        assert (identities_of(LazyLines.open(path)) == sentence).tolist() == (
+    for identity, other in zip(identities_of(LazyLines.open(path)), identities_of(LINES), strict=True):
+        assert (identities_of(LazyLines.open(path)) == identity).tolist() == (
             identities_of(LINES) == other
         ).tolist()
 

@@ -208,4 +208,4 @@ def test_batches_are_padded_behind():
     assert batch["input_ids"].tolist() == [[5, 6, 2], [7, 3, 3]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch["labels"].tolist() == [[IGNORED, 6, 2], [IGNORED] * 3]
-    assert {example.dtype for example in batch.values()} == {torch.int64}
+    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}

@@ -108,19 +108,19 @@ def test_a_device_has_its_part_of_the_sum_as_gradients_of_devices_are_averaged()
 
 
 def test_recomputed_activations_change_nothing(tune):
-    together = tune("one", *NO_DROPOUT)
-    assert_same(together, tune("two", *NO_DROPOUT, "--gradient-checkpointing"), rtol=1e-4, atol=1e-6)
+    plain = tune("one", *NO_DROPOUT)
+    assert_same(plain, tune("two", *NO_DROPOUT, "--gradient-checkpointing"), rtol=1e-4, atol=1e-6)
 
 
 def test_the_seed_is_that_of_adapters_order_and_dropout(tune):
     """Whatever has been drawn before."""
-    together = tune("one", "--learning-rate", 1e-3)
+    first = tune("one", "--learning-rate", 1e-3)
     torch.manual_seed(77)
-    assert_same(together, tune("two", "--learning-rate", 1e-3))
+    assert_same(first, tune("two", "--learning-rate", 1e-3))
     other = tune("three", "--learning-rate", 1e-9, "--seed", 2)
     for name, value in adapter(other).items():
         if "lora_A" in name:
-            assert not torch.allclose(value, adapter(together)[name], atol=1e-2)
+            assert not torch.allclose(value, adapter(first)[name], atol=1e-2)
 
 
 def test_weights_of_the_model_stay(tune, bloom, first_models):
@@ -238,9 +238,9 @@ def test_an_update_of_nothing_but_skipped_instructions_changes_nothing(tune, tok
 def test_an_update_is_that_of_the_instructions_that_are_not_skipped(tune, tokenizer):
     few = toy_records(3)
     skipping = Examples([few[0], LONG, *few[1:], LONG], tokenizer, 99, 20, skip_overlong=True)
-    together = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
+    skipped = tune("one", *NO_DROPOUT, "--batch-sentences", 1, "--batches-per-update", 5, examples=skipping)
     two = tune("two", *NO_DROPOUT, "--batch-sentences", 3, records=few)
-    assert distance(together, two) < 0.05  # Adam makes much of the rounding of gradients near 0
+    assert distance(skipped, two) < 0.05  # Adam makes much of the rounding of gradients near 0
     everything = Examples(skipping.instructions, tokenizer, 99, 20)
     assert distance(tune("three", *NO_DROPOUT, "--batch-sentences", 5, examples=everything), two) > 0.2
 

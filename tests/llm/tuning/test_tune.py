@@ -269,7 +269,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_adapters(options, tmp_path, monk
         lambda: Tuned.load(work / "out"),
         InputError,
         most=9,
-        comparable=lambda found: {name: weight for name, weight in found.items() if "/training" not in name},
+        comparable=lambda found: {name: data for name, data in found.items() if "/training" not in name},
     )
     assert not (work / "out/training").exists()
 
