@@ -134,19 +134,39 @@ class StatePart:
         """Number of sentences."""
         return len(self.offsets) - 1
 
-    def check(self) -> None:
-        """Compare the three files with each other: one of another extraction would give other means.
+    def check(self, side: str) -> None:
+        """Compare the three files with each other: offsets of other sentences would give other means.
+
+        Args:
+            side: "encoder", whose sentences all end with the same token (`</s>`, or a tag behind it), or
+                "decoder", whose sentences all begin with the same one.
 
         Raises:
-            InputError: they are of other numbers of tokens.
+            InputError: one is not of the others, or holds other numbers than it must.
         """
         states, tokens, offsets = self.all_states, self.tokens, self.offsets
-        if states.shape[:2] != (len(self.layers), len(tokens)) or offsets[-1] != len(tokens):
-            layers, of_states, *_ = states.shape
-            raise InputError(
-                f"{self.path}: {of_states} states of {layers} layers, {len(tokens)} tokens, and sentences up"
-                f" to token {offsets[-1]}; expected {len(self.layers)} layers and equal numbers; extract the"
-                " states again (--force)"
+        if states.ndim != 3 or states.dtype.kind != "f" or len(states) != len(self.layers):
+            shown = f"an array of {states.dtype} of shape {states.shape}"
+            raise _damaged(self.path, "states", f"{shown}, expected {len(self.layers)} layers x tokens x C")
+        if tokens.shape != states.shape[1:2] or tokens.dtype.kind != "i":
+            shown = f"an array of {tokens.dtype} of shape {tokens.shape}"
+            raise _damaged(
+                self.path, "tokens", f"{shown}, expected a token id for each of {states.shape[1]} states"
+            )
+        is_list = offsets.ndim == 1 and offsets.dtype.kind == "i" and len(offsets) > 1
+        if not is_list or (offsets[0], offsets[-1]) != (0, len(tokens)) or (np.diff(offsets) < 1).any():
+            raise _damaged(
+                self.path, "offsets", f"expected where sentences begin, rising from 0 to {len(tokens)}"
+            )
+        if self.eos == NO_TOKEN:
+            return
+        edges = tokens[offsets[1:] - 1] if side == "encoder" else tokens[offsets[:-1]]
+        if (edges != edges[0]).any():
+            sentence, where = int((edges != edges[0]).argmax()) + 1, "end" if side == "encoder" else "begin"
+            raise _damaged(
+                self.path,
+                "offsets",
+                f"sentence {sentence} does not {where} with the token {edges[0]}, as sentence 1 does",
             )
 
     @property
@@ -224,6 +244,10 @@ class StatePart:
             block = self.read(start, stop, layer) * wanted[start:stop, None]
             pooled[first:end] = np.add.reduceat(block, self.offsets[first:end] - start)
         return pooled / counts[:, None].astype(np.float32)
+
+
+def _damaged(path: Path, ending: str, shown: str) -> InputError:
+    return InputError(f"{path}.{ending}.npy: {shown}; extract the states again (--force)")
 
 
 def _load(path: Path, ending: str) -> np.ndarray:
@@ -317,7 +341,7 @@ class StateStore:
         name = self.part_name(split, direction, side)
         layers = self.encoder_layers if side == "encoder" else self.decoder_layers
         part = StatePart(self.folder / name, layers, self.record["tags"], self.record["eos"])
-        part.check()
+        part.check(side)
         return part
 
 

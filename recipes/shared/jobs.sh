@@ -89,6 +89,7 @@ locked() { # FOLDER WHAT_IS_DONE COMMAND...
     exec 9< "$1" # held by the commands, too, should this shell be killed before them
     flock --nonblock 9 2> /dev/null || status=$?
     [[ $status != 1 ]] || die "$1: is being $2 by another process; wait for its end"
+    [[ $status == 0 ]] || note "$1: cannot be locked here; have it $2 once at a time"
   fi
   "${@:3}"
 }

@@ -115,10 +115,39 @@ def test_what_is_not_there_is_named(tmp_path, read, message):
         read(write_store(tmp_path / "s", noise))
 
 
+@pytest.mark.parametrize("protocol", ["optimum", "paper"])
+@pytest.mark.parametrize("file", ["valid.encoder.de-en", "test.decoder.de-fr"])
+def test_language_recognition_refuses_states_that_are_no_numbers(tmp_path, command, protocol, file):
+    folder = write_store(tmp_path / "s", noise).folder
+    stored = np.load(folder / f"{file}.states.npy", mmap_mode="r+")
+    stored[1, 1] = np.nan
+    stored.flush()
+    options = ("--epochs", 1, "--seeds", 1) if protocol == "paper" else ()
+    result = command("probe", "llr", folder, "--protocol", protocol, *options, "--output", tmp_path / "llr")
+    assert result.status == 2
+    layer = "L1" if "encoder" in file else "L4"
+    assert f"{folder}/{file}.states.npy: sentence 1 has a state of layer {layer} that is" in result.err
+
+
 WRONG_FILES = {
+    "states of 2 dimensions": ("states", lambda values: values[0]),
+    "states of whole numbers": ("states", lambda values: values.astype(int)),
     "another number of layers": ("states", lambda values: values[:-1]),
+    "tokens of 2 dimensions": ("tokens", lambda values: values[None]),
+    "tokens of no whole numbers": ("tokens", lambda values: values.astype(float)),
     "too few tokens": ("tokens", lambda values: values[:-1]),
-    "sentences that end before": ("offsets", lambda values: values[:-1]),
+    "offsets of 2 dimensions": ("offsets", lambda values: values[None]),
+    "offsets of no whole numbers": ("offsets", lambda values: values.astype(float)),
+    "a single offset": ("offsets", lambda values: values[:1]),
+    "no offset": ("offsets", lambda values: values[:0]),
+    "a number": ("offsets", lambda values: values[0]),
+    "offsets out of range": ("offsets", lambda values: values + 10**6 * (values == values[7])),
+    "negative offsets": ("offsets", lambda values: values * np.where(values == values[7], -1, 1)),
+    "offsets that do not begin at 0": ("offsets", lambda values: np.maximum(values, 1)),
+    "offsets that end before": ("offsets", lambda values: np.minimum(values, values[-1] - 1)),
+    "a sentence without tokens": ("offsets", lambda values: np.where(values == values[7], values[6], values)),
+    "a boundary one token later": ("offsets", lambda values: values + (values == values[7])),
+    "a boundary one token earlier": ("offsets", lambda values: values - (values == values[7])),
 }
 
 
@@ -129,9 +158,7 @@ def test_files_that_are_not_of_each_other(tmp_path, side, wrong):
     store = write_store(tmp_path / "s", noise)
     path = store.folder / f"test.{side}.de-fr.{ending}.npy"
     np.save(path, change(np.load(path)))
-    with pytest.raises(
-        InputError, match=rf"^{store.folder}/test.{side}.de-fr: .* and equal numbers; extract"
-    ):
+    with pytest.raises(InputError, match=rf"^{store.folder}/test.{side}.de-fr.\w+.npy: .*; extract the"):
         getattr(store, side)("test", ("de", "fr"))
 
 
@@ -143,7 +170,7 @@ def test_unfinished_and_damaged_folders(tmp_path):
     with pytest.raises(InputError, match=r"test.encoder.de-fr.states.npy: damaged"):
         StateStore.open(folder).encoder("test", ("de", "fr"))
     victim.write_bytes((folder / "test.encoder.de-en.states.npy").read_bytes())
-    with pytest.raises(InputError, match=r"de-fr: .*; expected 3 layers and equal numbers"):
+    with pytest.raises(InputError, match=r"de-fr.tokens.npy: .*, expected a token id for each of"):
         StateStore.open(folder).encoder("test", ("de", "fr"))
     victim.unlink()
     with pytest.raises(InputError, match=r"states.npy: no such file"):
