@@ -56,15 +56,15 @@ def main(run: TrainingRun) -> None:
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
     words = run.words[run.words.index(_TRAINER) + 1 :]
+    record = TrainingRecord(run.output, run.data, words)  # refuses data before there is a folder
     run.output.mkdir(parents=True, exist_ok=True)
     busy = f"{run.output}: is being trained by another process; wait for its end"
     with take_lock(run.output / "lock", busy) as lock:
-        _train(run, words, lock)
+        _train(run, record, lock)
 
 
-def _train(run: TrainingRun, words: list[str], lock: BinaryIO) -> None:
+def _train(run: TrainingRun, record: TrainingRecord, lock: BinaryIO) -> None:
     """Skip, begin or resume a training whose folder is locked."""
-    record = TrainingRecord(run.output, run.data, words)
     if run.force:
         forget(run.output)
     if not record.begin():
