@@ -51,12 +51,16 @@ class TrainingRun:
         """The command as it is started."""
         return self.launch.command(self.output, self.words)
 
+    @property
+    def options(self) -> list[str]:
+        """The words behind the trainer."""
+        return self.words[self.words.index(_TRAINER) + 1 :]
+
 
 def main(run: TrainingRun) -> None:
     if _TRAINER not in run.words:
         raise InputError(f"after --: expected a command with the word {_TRAINER}")
-    words = run.words[run.words.index(_TRAINER) + 1 :]
-    record = TrainingRecord(run.output, run.data, words)  # refuses data before there is a folder
+    record = TrainingRecord(run.output, run.data, run.options)  # refuses data before there is a folder
     run.output.mkdir(parents=True, exist_ok=True)
     busy = f"{run.output}: is being trained by another process; wait for its end"
     with take_lock(run.output / "lock", busy) as lock:
@@ -76,7 +80,7 @@ def _train(run: TrainingRun, record: TrainingRecord, lock: BinaryIO) -> None:
         _say(f"== {run.output}: {idle}")
     log = run.output / LOG
     _say(f"== {run.output}: training, log in {LOG}")
-    status = _run(run.command, log, ShownProgress(parse_options(words)), lock)
+    status = _run(run.command, log, ShownProgress(parse_options(run.options)), lock)
     if status:
         _show_end(log)
         raise InputError(f"{run.output}: training failed with status {status}, see {log}")
