@@ -46,7 +46,7 @@ def main(options: Options) -> None:
 
 def measure(options: Options, folder: Path) -> None:
     """Print seconds, and how many hypotheses are equal."""
-    from eval.translation import loading, transformers_translator  # noqa: F401  nor their import is timed
+    from eval.translation import transformers_translator  # noqa: F401  whose import is not timed
 
     texts = write_text(options, folder / "text")
     model = write_model(options, folder / "nllb", [line for lines in texts.values() for line in lines])
