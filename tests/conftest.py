@@ -75,6 +75,18 @@ def cluster():
         yield found
 
 
+@pytest.fixture
+def completed(command):
+    """Run a command of the folder's package that must succeed."""
+
+    def call(*argv):
+        result = command(*argv)
+        assert result.status == 0, result.err
+        return result
+
+    return call
+
+
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run the slow tests")
 

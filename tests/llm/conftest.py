@@ -92,18 +92,6 @@ def command(capsys):
 
 
 @pytest.fixture
-def completed(command):
-    """Run a command that must succeed."""
-
-    def call(*argv) -> Result:
-        result = command(*argv)
-        assert result.status == 0, result.err
-        return result
-
-    return call
-
-
-@pytest.fixture
 def refusal(command):
     """Run a command that is to be refused; its one line."""
 
