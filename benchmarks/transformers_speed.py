@@ -75,7 +75,7 @@ def write_text(options: Options, folder: Path) -> dict[Direction, list[str]]:
     from data_prep.__main__ import STEPS
 
     sizes = [
-        f"--{split}-lines={options.lines if split == 'train' else 1}" for split in ("train", "valid", "test")
+        f"--{split}-lines={options.lines if split == 'test' else 1}" for split in ("train", "valid", "test")
     ]
     languages = ",".join(options.languages)
     if run("data_prep", "", STEPS, ["phrasebook", "--langs", languages, *sizes, f"--output={folder}"]):
