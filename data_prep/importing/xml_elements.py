@@ -24,12 +24,14 @@ def read_elements(path: Path, *names: str) -> Iterator:
     with closing(open_binary(path)) as stream:
         parsed = etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True)
         try:
-            element = None
+            has_elements = False
             for _, element in parsed:
-                _refuse_entities(path, element)
+                if not has_elements:  # entities are declared before the first one
+                    _refuse_entities(path, element)
+                    has_elements = True
                 yield element
                 _forget(element)
-            if element is None:
+            if not has_elements:
                 _refuse_entities(path, parsed.root)
         except etree.XMLSyntaxError as error:
             reason = parsed.error_log.last_error.message if parsed.error_log else "is empty"
