@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from command_line import records
-from command_line.completion import Stamp, StepRecord, read_settings
+from command_line.completion import Stamp, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
 
@@ -130,17 +130,17 @@ def read_record(folder: Path, name: str) -> dict | None:
 
 
 def corpus_of(folder: Path) -> str | None:
-    """The corpus that the text of a folder was made from, as the records of the steps say; None of others."""
+    """The corpus that the text of a folder was made from, as the records of the steps say; None of others,
+    and where a step on the way is not complete any more.
+    """
     followed: set[Path] = set()
     while folder not in followed:  # text that took the place of its input leads to itself
         followed.add(folder)
-        for step in CORPORA:
-            if (settings := read_settings(folder, step)) is not None:
-                return settings.get("name", step)
-        for step in ("clean", *PASSING_ON):
-            if (record := folder / f"{step}.json").is_file():
-                inputs = records.read_record(record, StepRecord)["inputs"]
-                folder = Path(next(iter(inputs))).parent if inputs else folder
+        for step in (*CORPORA, "clean", *PASSING_ON):
+            if record := Stamp(folder / f"{step}.json", step, {}).recorded():
+                if step in CORPORA:
+                    return record["settings"].get("name", step)
+                folder = Path(next(iter(record["inputs"]), folder / step)).parent
                 break
     return None
 

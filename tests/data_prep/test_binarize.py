@@ -108,6 +108,18 @@ def test_cleaned_text_that_took_the_place_of_its_input_is_of_no_known_corpus(ste
     assert corpus_of(raw) is None
 
 
+def test_earlier_text_that_is_made_anew_meanwhile_does_not_matter(step, prepared, tmp_path):
+    """Not even for the name of the corpus, which is not known then."""
+    raw, clean = shutil.copytree(prepared / "raw", tmp_path / "raw"), tmp_path / "clean"
+    assert step("clean", "--input", raw, "--output", clean, "--workers", 1)[0] == 0
+    assert corpus_of(clean) == "phrasebook"
+    (raw / "phrasebook.json").rename(raw / ".phrasebook.unfinished")
+    words = ("--input", prepared / "sub", "--text", clean, "--output", tmp_path / "data", "--workers", 1)
+    status, error = step("binarize", *words)
+    assert status == 0, error
+    assert Preparation.load(tmp_path / "data").corpus is None
+
+
 def test_segment_and_detokenize_are_the_steps_and_their_inverse(prepared, read):
     record = Preparation.load(prepared / "data")
     for language, name in (("de", "test.de-en.de"), ("fr", "valid.de-fr.fr")):
