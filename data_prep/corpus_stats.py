@@ -19,6 +19,7 @@ from command_line.workers import Workers, dask_option, make_workers, workers_opt
 from data_prep.blocks import Block, read_blocks
 from data_prep.formats.texts import SPLITS, TEST, TRAIN, VALID, Text, find_texts
 from data_prep.languages import find_language
+from data_prep.markdown import as_markdown
 
 COLUMNS = (
     "split",
@@ -155,17 +156,6 @@ def size_rows(lines: dict[str, dict[str, int]]) -> list[dict]:
         rows.append(row | {split: lines[name].get(split, "") for split in SPLITS})
     total = {split: sum(row[split] or 0 for row in rows) for split in SPLITS}
     return [*rows, {"text": "all", "languages": "", "scripts": "", **total}]
-
-
-def as_markdown(rows: list[dict]) -> str:
-    """A table with the keys of the first row as its head."""
-    head = list(rows[0])
-    dashes = ("---:" if isinstance(rows[0][name], int | float) else "---" for name in head)
-    table = ["| " + " | ".join(head) + " |", "| " + " | ".join(dashes) + " |"]
-    for row in rows:
-        cells = (f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in head)
-        table.append("| " + " | ".join(cells) + " |")
-    return "\n".join(table) + "\n"
 
 
 def shares_of_lengths(histogram: Counter) -> list[float]:

@@ -9,6 +9,7 @@ from data_prep.alignment.aligners import ALIGNERS, AlignerProcess
 from data_prep.alignment.bitext_alignment import align_bitext, write_training_text
 from data_prep.alignment.job import TEXT_SUFFIX, AlignmentJob
 from data_prep.formats.texts import TRAIN, Text, check_parallel, find_bitexts, paths_of
+from data_prep.markdown import as_markdown
 from data_prep.step_folder import StepFolder
 
 COLUMNS = (
@@ -41,7 +42,8 @@ def align_words(job: AlignmentJob, bitexts: list[Text], workers: Workers) -> Non
         job.output / "alignments.json",
         {"format": 1, "kind": "alignments", "settings": settings, "rows": rows},
     )
-    write_text(job.output / "alignments.md", as_markdown(rows))
+    table = [{name.replace("_", " "): row[name] for name in COLUMNS} for row in rows]
+    write_text(job.output / "alignments.md", as_markdown(table))
     step.finish()
 
 
@@ -86,12 +88,3 @@ def training_bitexts(bitexts: list[Text], out_of_domain: list[Text], pair: str) 
     if not training and not others:
         print(f"align {pair}: no training lines, the aligner learns from what it aligns", file=sys.stderr)
     return (training or ([] if others else of_pair)) + others
-
-
-def as_markdown(rows: list[dict]) -> str:
-    names = [name.replace("_", " ") for name in COLUMNS]
-    lines = ["| " + " | ".join(names) + " |", "| --- | --- |" + " ---: |" * (len(COLUMNS) - 2)]
-    for row in rows:
-        cells = (f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in COLUMNS)
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
