@@ -170,13 +170,6 @@ def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoin
 # --- what is refused
 
 
-def refused(command, *words) -> str:
-    done = command("encode", *words)
-    assert done.status == 2
-    (line,) = [line for line in done.err.splitlines() if not line.endswith("/s")]
-    return line
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -185,14 +178,14 @@ def refused(command, *words) -> str:
         (b"w1\0\n", "test.de:1: a NUL byte"),
     ],
 )
-def test_text(command, checkpoint_options, text, tmp_path, content, message):
+def test_text(refusal, checkpoint_options, text, tmp_path, content, message):
     text.write_bytes(content)
-    assert message in refused(command, text, *checkpoint_options, "--output", tmp_path / "out")
+    assert message in refusal("encode", text, *checkpoint_options, "--output", tmp_path / "out")
     assert not (tmp_path / "out/test.de.npy").exists()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
-def test_vectors_that_are_no_numbers(monkeypatch, command, checkpoint_options, text, tmp_path, value):
+def test_vectors_that_are_no_numbers(monkeypatch, refusal, checkpoint_options, text, tmp_path, value):
     def broken(encoder, output):
         vectors, (_, read) = plain(encoder, output), output
         for row, tokens in zip(vectors, read, strict=True):
@@ -202,14 +195,14 @@ def test_vectors_that_are_no_numbers(monkeypatch, command, checkpoint_options, t
 
     plain = CheckpointEncoder.vectors
     monkeypatch.setattr(CheckpointEncoder, "vectors", broken)
-    line = refused(command, text, *checkpoint_options, "--output", tmp_path / "out", "--dtype", "float16")
+    line = refusal("encode", text, *checkpoint_options, "--output", tmp_path / "out", "--dtype", "float16")
     assert f"{text}:4: its vector is " in line
     assert ("beyond float16; give --dtype float32" if value == 1e30 else "NaN or infinite") in line
     assert not (tmp_path / "out/test.de.npy").exists()
 
 
-def test_no_such_text(command, checkpoint_options, tmp_path):
-    line = refused(command, tmp_path / "x", *checkpoint_options, "--output", tmp_path / "out")
+def test_no_such_text(refusal, checkpoint_options, tmp_path):
+    line = refusal("encode", tmp_path / "x", *checkpoint_options, "--output", tmp_path / "out")
     assert f"{tmp_path}/x: no such file" in line
 
 

@@ -212,60 +212,52 @@ def test_it_continues_at_the_window_where_it_was(monkeypatch, command, checkpoin
 # --- what is refused
 
 
-def refused(command, *words) -> str:
-    done = command("encode", *words)
-    assert done.status == 2, done.err
-    *said, line = done.err.splitlines()
-    assert all(one.endswith(("/s", "(--force redoes it)")) for one in said)
-    return line
-
-
-def test_options_that_do_not_go_together(command, checkpoint_options, data, tmp_path):
-    assert "FILE: --data" in refused(command, "x", "--data", data, *checkpoint_options)
+def test_options_that_do_not_go_together(refusal, checkpoint_options, data, tmp_path):
+    assert "FILE: --data" in refusal("encode", "x", "--data", data, *checkpoint_options)
     for option in ("--output", "--language"):
-        line = refused(command, "--data", data, option, "de", *checkpoint_options)
+        line = refusal("encode", "--data", data, option, "de", *checkpoint_options)
         assert f"{option}: --data {data} is encoded in its place" in line
     for option in ("--split", "--pairs", "--name", "--text"):
-        line = refused(command, "x", "--output", tmp_path / "o", option, "a", *checkpoint_options)
+        line = refusal("encode", "x", "--output", tmp_path / "o", option, "a", *checkpoint_options)
         assert line.endswith(f"{option}: belongs to --data, which is not given")
-    assert "expected FILE" in refused(command, *checkpoint_options)
+    assert "expected FILE" in refusal("encode", *checkpoint_options)
 
 
-def test_a_folder_without_the_set(command, checkpoint_options, data, tmp_path):
-    line = refused(command, "--data", data, "--split", "dev", *checkpoint_options)
+def test_a_folder_without_the_set(refusal, checkpoint_options, data, tmp_path):
+    line = refusal("encode", "--data", data, "--split", "dev", *checkpoint_options)
     assert f"{data}: no dev.A-B.LANG.idx" in line
-    assert "no train.A-B.LANG.idx" in refused(command, "--data", tmp_path / "x", *checkpoint_options)
+    assert "no train.A-B.LANG.idx" in refusal("encode", "--data", tmp_path / "x", *checkpoint_options)
 
 
-def test_chosen_pairs_alone(command, checkpoint_options, data):
+def test_chosen_pairs_alone(command, refusal, checkpoint_options, data):
     """In either order of their languages."""
     done = command("encode", "--data", data, *checkpoint_options, "--pairs", "fr-en")
     assert done.out.split() == [f"{data}/{name}.teacher.vectors" for name in NAMES[2:]]
     assert len(list(data.glob("*.vectors"))) == 2
-    line = refused(command, "--data", data, *checkpoint_options, "--pairs", "de-en,de-xx")
+    line = refusal("encode", "--data", data, *checkpoint_options, "--pairs", "de-en,de-xx")
     assert line.endswith(f"--pairs de-xx: {data} has no such pair in train")
 
 
-def test_raw_text_of_other_sentences(command, checkpoint_options, data, tmp_path):
+def test_raw_text_of_other_sentences(refusal, checkpoint_options, data, tmp_path):
     text = write_text(tmp_path / "text")
     words = ("--data", data, *checkpoint_options, "--text", text)
     lines = (text / NAMES[1]).read_text().splitlines(keepends=True)
     (text / NAMES[1]).write_text("".join(lines[:1] + lines[:1] + lines[2:]))
-    assert f"{text}/{NAMES[1]}:2: is not the text of sentence 2 of {NAMES[1]}" in refused(command, *words)
+    assert f"{text}/{NAMES[1]}:2: is not the text of sentence 2 of {NAMES[1]}" in refusal("encode", *words)
     (text / NAMES[1]).write_text("".join(lines[:-1]))
-    assert "7 lines, but" in refused(command, *words)
+    assert "7 lines, but" in refusal("encode", *words)
     (text / NAMES[1]).unlink()
-    assert "has no other side" in refused(command, *words)
+    assert "has no other side" in refusal("encode", *words)
 
 
 def test_an_encoder_of_another_dictionary_reads_raw_text(
-    monkeypatch, command, completed, checkpoint_options, data
+    monkeypatch, refusal, completed, checkpoint_options, data
 ):
     """Of evaluation sets that lies in the folder."""
     monkeypatch.setattr(
         CheckpointEncoder, "dictionary_fingerprint", property(lambda self: "0" * 64, lambda *_: 0)
     )
-    line = refused(command, "--data", data, *checkpoint_options)
+    line = refusal("encode", "--data", data, *checkpoint_options)
     assert f"{data}/text: no text train.de-en.de in it" in line and "give --text" in line
     (data / "text").mkdir()
     for path in data.glob("valid.*.idx"):
