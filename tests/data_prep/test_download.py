@@ -500,7 +500,7 @@ def test_l10n_takes_the_rows_of_its_table_that_both_languages_have(download, tmp
     ]  # fmt: skip
 
 
-def test_the_tatoeba_challenge_has_three_letters_and_sides_in_their_order(step, tmp_path, read):
+def test_the_tatoeba_challenge_has_three_letters_and_sides_in_their_order(download, tmp_path, read):
     """`sh` is `hbs` there, after `eng`; Flores has Croatian for it."""
     folder = tmp_path / "challenge"
     for pair, (source, target) in {"eng-hbs": ("one", "jedan"), "deu-fra": ("eins", "un")}.items():
@@ -516,11 +516,9 @@ def test_the_tatoeba_challenge_has_three_letters_and_sides_in_their_order(step, 
     (folder / "eng-fra").mkdir()
     for side, text in (("src", "three"), ("trg", "trois")):
         (folder / f"eng-fra/train.{side}").write_bytes(lines(text))
-    out = tmp_path / "out"
     options = ("--langs", "de,en,fr,sh", "--further-pairs", "de-fr", "--from-folder", folder)
-    status, error = step("download", "challenge", *options, "--output", out)
-    assert status == 0, error
-    text = {path.name: read(path) for path in out.glob("*.*-*.*")}
+    download("challenge", *options)
+    text = {path.name: read(path) for path in (tmp_path / "out").glob("*.*-*.*")}
     assert text == {
         "train.de-en.de": ["zwei"], "train.de-en.en": ["two"],
         "train.en-fr.en": ["three"], "train.en-fr.fr": ["trois"],
