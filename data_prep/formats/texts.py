@@ -222,10 +222,10 @@ def check_parallel(texts: Iterable[Text]) -> None:
 
 def text_file(path: Path, of: Path) -> Path:
     """The file of this name, plain or compressed, that belongs to another one."""
-    found = find_text(path)
-    if found is None:
+    file = find_text(path)
+    if file is None:
         raise InputError(f"{path}: no such file (nor compressed), expected what belongs to {of}")
-    return found
+    return file
 
 
 def language_in_name(path) -> str | None:
