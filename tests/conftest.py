@@ -76,6 +76,27 @@ def cluster():
 
 
 @pytest.fixture
+def deaths(monkeypatch):
+    """The addresses of dask's workers that have died: one, between two results of the first map, as the
+    operating system ends a process that takes too much memory.
+    """
+    from command_line.dask_workers import DaskWorkers
+
+    every, dead = DaskWorkers.map, []
+
+    def with_a_death(workers, function, items):
+        for result in every(workers, function, items):
+            if not dead:
+                (address, process), *_ = workers._client.run(os.getpid).items()
+                dead.append(address)
+                os.kill(process, signal.SIGKILL)
+            yield result
+
+    monkeypatch.setattr(DaskWorkers, "map", with_a_death)
+    return dead
+
+
+@pytest.fixture
 def completed(command):
     """Run a command of the folder's package that must succeed."""
 

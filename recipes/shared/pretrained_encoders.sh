@@ -17,14 +17,13 @@ several() { # NAME PAIR...
 }
 
 check_encoders() {
-  local folder twice place named=()
+  local folder given twice asked=()
   [[ -n $ENCODER ]] || die "--encoder: expected a folder of transformers; \`python -m embeddings pretrain\` makes one"
-  [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_FOLDERS
-  for place in "${!COMPARED_FOLDERS[@]}"; do # NAME=FOLDER is measured as it is, not by layers
-    [[ ${COMPARED_FOLDERS[place]} != *=* ]] || { named+=("${COMPARED_FOLDERS[place]}") && unset "COMPARED_FOLDERS[place]"; }
+  [[ -z $COMPARED ]] || split_list --compared "$COMPARED" asked
+  for given in "${asked[@]}"; do # NAME=FOLDER is measured as it is, not by layers
+    if [[ $given == *=* ]]; then COMPARED_ENCODERS+=("$given"); else COMPARED_FOLDERS+=("$given"); fi
   done
-  COMPARED=$(joined "${named[@]}")
-  check_compared
+  check_compared_encoders
   if [[ -z $PRETRAINED ]]; then
     check_folders ENCODER
     for folder in "${COMPARED_FOLDERS[@]}"; do [[ $DRY_RUN == yes || -d $folder ]] || die "--compared: $folder: no such folder"; done

@@ -144,8 +144,12 @@ add_compared() { # STAGE_THAT_MEASURES
 }
 
 check_compared() {
-  local given
   [[ -z $COMPARED ]] || split_list --compared "$COMPARED" COMPARED_ENCODERS
+  check_compared_encoders
+}
+
+check_compared_encoders() {
+  local given
   for given in "${COMPARED_ENCODERS[@]}"; do
     [[ $given == ?*=?* && ${given%%=*} != */* ]] || die "--compared: found '$given', expected NAME=FOLDER"
     [[ $DRY_RUN == yes || -d ${given#*=} ]] || die "--compared: ${given#*=}: no such folder"

@@ -115,21 +115,9 @@ def test_the_same_numbers_as_alone(aligned, tmp_path, cluster, monkeypatch, caps
     assert alone == on_cluster and alone[0] == 0 and "%" in alone[1]
 
 
-def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, cluster, monkeypatch):
-    """The worker dies between two blocks, as the operating system ends one that takes too much memory."""
-    every, died = DaskWorkers.map, []
-
-    def with_a_death(workers, function, items):
-        for result in every(workers, function, items):
-            if not died:
-                (address, process), *_ = workers._client.run(os.getpid).items()
-                died.append(address)
-                os.kill(process, signal.SIGKILL)
-            yield result
-
-    monkeypatch.setattr(DaskWorkers, "map", with_a_death)
+def test_a_step_one_of_whose_workers_dies(same_bytes, prepared, deaths):
     same_bytes("tokenize", "--input", prepared / "raw")
-    assert died
+    assert deaths
 
 
 class DiesOnce:

@@ -89,17 +89,28 @@ def test_every_side_of_every_pair(
     assert "complete, skipped" in command("encode", "--data", data, *checkpoint_options, *options).err
 
 
-@pytest.mark.parametrize("reads", ["tokens", "text"])
-def test_a_cluster_stores_the_same_vectors(
-    monkeypatch, completed, checkpoint_options, data, tmp_path, cluster, reads
-):
+@pytest.fixture
+def same_on_cluster(monkeypatch, completed, checkpoint_options, data, cluster):
+    """Encode alone and on the cluster, and compare the vectors."""
     monkeypatch.setattr(windows, "WINDOW", 3)
-    options = ["--text", write_text(tmp_path / "text")] if reads == "text" else []
-    for name, where in (("alone", ()), ("shared", ("--dask", cluster.scheduler_address))):
-        completed("encode", "--data", data, *checkpoint_options, *options, "--name", name, *where)
-    for name in NAMES:
-        alone, shared = (data / f"{name}.{teacher}.vectors" for teacher in ("alone", "shared"))
-        assert alone.read_bytes() == shared.read_bytes()
+
+    def compare(*options) -> None:
+        for name, where in (("alone", ()), ("shared", ("--dask", cluster.scheduler_address))):
+            completed("encode", "--data", data, *checkpoint_options, *options, "--name", name, *where)
+        for name in NAMES:
+            alone, shared = (data / f"{name}.{teacher}.vectors" for teacher in ("alone", "shared"))
+            assert alone.read_bytes() == shared.read_bytes()
+
+    return compare
+
+
+def test_a_cluster_stores_the_same_vectors(same_on_cluster):
+    same_on_cluster()
+
+
+def test_a_cluster_that_loses_a_worker_stores_the_same_vectors(same_on_cluster, tmp_path, deaths):
+    same_on_cluster("--text", write_text(tmp_path / "text"))
+    assert deaths
 
 
 @pytest.mark.parametrize("dtype", ["int8", "binary"])
