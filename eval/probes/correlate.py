@@ -87,7 +87,7 @@ def retrieved(system: System, retrieval: list[System]) -> System:
 def check_same_trainings(scored: System, retrieved: System) -> None:
     """BLEU and P@1 are of the same checkpoints, as far as these are known."""
     if scored.seeds != retrieved.seeds:
-        seeds = [", ".join(map(str, run.run_labels)) for run in (retrieved, scored)]
+        seeds = [", ".join(map(str, system.run_labels)) for system in (retrieved, scored)]
         raise InputError(
             f"--retrieval: {scored.name!r} on {scored.dataset} has seeds {seeds[0]}, but scores of"
             f" {seeds[1]}; expected the same trainings"

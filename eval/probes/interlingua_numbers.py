@@ -1,4 +1,6 @@
-"""Predicted against right lengths of the interlingua, and what the difference costs (thesis Table 7.5)."""
+"""What is measured of interlinguas: predicted against right lengths and what the difference costs (thesis
+Table 7.5), and how alike parallel sentences are, position by position (1 - L_IA of equation 7.6).
+"""
 
 from dataclasses import replace
 from itertools import combinations

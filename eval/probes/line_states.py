@@ -53,13 +53,13 @@ def write_store(
         end: the token that ends every line of an encoder and begins every one of a decoder, if there is one.
 
     Raises:
-        InputError: a direction that is none; a line with other layers, or other numbers of states.
+        InputError: no lines; a direction that is none; a line with other layers, or other numbers of states.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     lines = [line for of_set in states.values() for line in of_set]
     if not lines:
         raise InputError(f"{folder}: no lines; expected those of a set or more")
+    folder.mkdir(parents=True, exist_ok=True)
     layers = {side: list(getattr(lines[0], side)) for side in SIDES}
     tokens = sorted({token for line in lines for side in SIDES for token in getattr(line, f"{side}_tokens")})
     numbers = {token: number for number, token in enumerate(tokens)}

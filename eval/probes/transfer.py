@@ -23,7 +23,6 @@ from command_line.errors import InputError
 from command_line.measurements import Measured
 from command_line.option_classes import option, positional
 from data_prep.languages import usual_names
-from eval.derived.retrieved import Retrieved
 from eval.probes.transfer_comparisons import FEWEST, correlations, differences
 from eval.probes.transfer_indexes import Transfer, transfer
 from eval.reporting.result_file import Written, publish
@@ -123,6 +122,8 @@ def of_retrieval(
     """
     if not files:
         return {}
+    from eval.derived.retrieved import Retrieved  # with pandas: not before it is needed
+
     # Encoders may be tested in other languages.
     retrieved, *others = Retrieved.of(ResultSet.load(files, [RETRIEVAL], allow_unlike=True))
     if others:

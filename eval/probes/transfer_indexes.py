@@ -52,12 +52,12 @@ class Scores:
             {language: values for language, values in examples.items() if values is not None},
         )
 
-    @property
+    @cached_property
     def means(self) -> dict[str, float]:
         """Language -> mean over trainings."""
         return {language: float(values.mean()) for language, values in self.of_trainings.items()}
 
-    @property
+    @cached_property
     def average(self) -> np.ndarray:
         """Over languages, of every training."""
         return np.mean(list(self.of_trainings.values()), axis=0)

@@ -89,15 +89,17 @@ def model_in(
         InputError: data that is not read; without data, a folder that is neither of `transformers` nor of
             `fairseq_ext package`.
     """
-    if not isinstance(path, FairseqModel):
-        path = Path(path)
-        if not is_model_folder(path):
-            return EvaluatedModel(path, Path(data)) if data else EvaluatedModel.packaged(path)
+    if isinstance(path, FairseqModel):
+        model = path
+    elif is_model_folder(Path(path)):
+        model = TransformersModel(Path(path))
+    else:
+        return EvaluatedModel(Path(path), Path(data)) if data else EvaluatedModel.packaged(Path(path))
     if data:
         raise InputError(
             f"data={str(data)!r}: only a checkpoint is read with a binarized folder; leave it out"
         )
-    return path if isinstance(path, FairseqModel) else TransformersModel(path)
+    return model
 
 
 def load_translator(

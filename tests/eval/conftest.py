@@ -93,6 +93,17 @@ def command(capsys):
 
 
 @pytest.fixture
+def report(completed, tmp_path):
+    """Function of result files: the folder of their report."""
+
+    def make(*files, folder="report") -> Path:
+        completed("report", *files, "--output", tmp_path / folder)
+        return tmp_path / folder
+
+    return make
+
+
+@pytest.fixture
 def scored(translated, command):
     """Function that writes a translated folder and scores it in this process."""
 

@@ -36,16 +36,6 @@ def folders(scored, texts) -> list:
     return made
 
 
-@pytest.fixture
-def report(command, tmp_path):
-    def make(*results, folder="report"):
-        result = command("report", *results, "--output", tmp_path / folder)
-        assert result.status == 0, result.err
-        return tmp_path / folder
-
-    return make
-
-
 def markdown_rows(output, caption: str) -> list[list[str]]:
     """Cells of the Markdown table above a caption."""
     blocks = (output / "report.md").read_text(encoding="utf-8").split("\n\n")

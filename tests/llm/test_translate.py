@@ -247,8 +247,8 @@ def test_a_killed_run_goes_on(options, command, tmp_path, monkeypatch):
     assert command(*words).status == 0
     assert sum(batches) == 16 + batches[2]  # the one that was lost
     for direction in DIRECTIONS:
-        directions = [(tmp_path / place / f"{direction}.txt").read_bytes() for place in ("whole", "out")]
-        assert directions[0] == directions[1]
+        texts = [(tmp_path / place / f"{direction}.txt").read_bytes() for place in ("whole", "out")]
+        assert texts[0] == texts[1]
     assert not (tmp_path / "out/.journal.jsonl").exists()
     assert "complete, skipped" in command(*words).err
     assert command(*words, "--max-output", 3).status == 0

@@ -259,6 +259,7 @@ def test_weights_of_a_module(whole):
             "field '_attn_implementation' is 'flash_attention_2'",
         ),
         ({"transformers_version": "text"}, "field 'transformers_version' is 'text'; expected such as"),
+        ({"max_position_embeddings": "x"}, "field 'max_position_embeddings' is 'x'"),
         ({"other": "/etc/passwd"}, "field 'other' is '/etc/passwd'; expected no path"),
         ({"other": ["../x"]}, "field 'other' is '../x'; expected no path"),
         ({"other": "https://example.org"}, "field 'other' is 'https://example.org'; expected no path"),

@@ -1,7 +1,6 @@
 """The commands of probes, and what they print."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +17,6 @@ def llr(command, tmp_path):
         return result if result.status else rows_of(tmp_path / output / "llr.csv")
 
     return run
-
-
-@pytest.fixture
-def report(command, tmp_path):
-    """Function of result files: the folder of their report."""
-
-    def make(*files) -> Path:
-        result = command("report", *files, "--output", tmp_path / "report")
-        assert result.status == 0, result.err
-        return tmp_path / "report"
-
-    return make
 
 
 @pytest.fixture

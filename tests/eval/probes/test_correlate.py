@@ -101,7 +101,7 @@ def test_the_correlations_of_the_thesis(systems, probe, values_of):
     # Student's t with 3 degrees of freedom: t = r sqrt(3 / (1 - r^2)) = 4.24 for +w2w; the table has 4.177 at
     # p = 0.025 and 4.541 at p = 0.02 (two-sided).
     assert 0.02 < values_of("p_value", kind="all")["+w2w against mBART FT, sentence"] < 0.025
-    changes = [values_of(f"{value}_change", direction="en-my") for value in ("bleu", "precision")]
+    changes = [values_of(f"{name}_change", direction="en-my") for name in ("bleu", "precision")]
     name = "+align against mBART FT, sentence"
     assert changes[0][name] == pytest.approx(((16.9 - 17.8) + (22.1 - 23.1)) / 2)
     assert changes[1][name] == pytest.approx(93.7 - 94.7)

@@ -49,6 +49,7 @@ def test_lines_of_several_directions_keep_their_order(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ([], "s: no lines; expected those of a set or more"),
         (lines(target=""), "'de-' is not a direction"),
         (lines(target=None), "a test line in de has no target language"),
         (

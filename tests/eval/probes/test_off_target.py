@@ -230,15 +230,15 @@ def test_of_several_seeds_the_worst_lines_of_each_come_first(tmp_path):
     measured = Measured()
     for seed, confidences in ((1, (0.5, 0.9)), (2, (0.7, 0.6))):
         examples = [
-            {"direction": direction, "kind": kind, "confidence": example}
+            {"direction": direction, "kind": kind, "confidence": confidence}
             for direction, kind in (("en-de", "supervised"), ("de-fr", "zero-shot"))
-            for example in confidences
+            for confidence in confidences
         ]
         measured.add({"system": {"name": "A", "seed": seed}, "dataset": "toy"}, [], examples)
     write_examples(tmp_path / "x.examples.jsonl", measured.examples)
     runs = (Run(tmp_path / "x.json", run, {}, number) for number, run in enumerate(measured.runs))
-    numbers_of = in_order(System("A", "toy", tuple(runs)), "confidence")
-    assert [(direction, seed, example["confidence"]) for direction, seed, example in numbers_of] == [
+    ordered = in_order(System("A", "toy", tuple(runs)), "confidence")
+    assert [(direction, seed, example["confidence"]) for direction, seed, example in ordered] == [
         ("de-fr", "2", 0.7), ("de-fr", "1", 0.5), ("en-de", "2", 0.7), ("en-de", "1", 0.5),
     ]  # fmt: skip
 

@@ -19,18 +19,14 @@ def test_a_planted_language_is_found_in_its_layer_only(tmp_path, llr, layer, que
     for kind in ("supervised", "zero-shot"):
         means = chosen(rows, measure="accuracy", kind=kind).groupby(["part", "layer"]).value.mean()
         assert means[question, layer] > 0.95
-        noise_ = [
-            means[sentences, other] for sentences in ("source", "target") for other in NAMES if other != layer
-        ]
+        noise_ = [means[side, other] for side in ("source", "target") for other in NAMES if other != layer]
         assert len(noise_) == 8
         assert max(noise_) < 0.6  # English is half of the training tokens
 
 
 def test_unrelated_labels_give_chance(tmp_path):
     """Every language is as often a source as every other, so that chance is a quarter."""
-    directions = [
-        (sentences, other) for sentences, other in zip(LANGUAGES, [*LANGUAGES[1:], LANGUAGES[0]], strict=True)
-    ]
+    directions = list(zip(LANGUAGES, [*LANGUAGES[1:], LANGUAGES[0]], strict=True))
     splits = {"valid": directions, "test": directions}
     store = write_store(tmp_path / "s", planted("L1", "source"), splits, sentences=60)
     gold = np.repeat(np.arange(4), 60)[:, None]

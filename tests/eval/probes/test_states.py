@@ -225,7 +225,7 @@ def test_a_killed_extraction_leaves_no_index(states, checkpoint, monkeypatch):
     def killed(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storing, "write_states", killed)
+    monkeypatch.setattr(storing, "write_parts", killed)
     with pytest.raises(KeyboardInterrupt):
         states(path, "--force")
     assert not (folder / "states.json").exists()

@@ -265,14 +265,14 @@ def fairseqs_lists(models, dictionary, batch, options: SearchOptions) -> list[li
         models, dictionary, beam_size=options.beam, max_len_b=options.max_len_b, len_penalty=options.lenpen
     )
     return [
-        [(hypothesis["tokens"].tolist()[:-1], float(hypothesis["score"])) for hypothesis in ours]
-        for ours in generator.generate(models, batch)
+        [(hypothesis["tokens"].tolist()[:-1], float(hypothesis["score"])) for hypothesis in hypotheses]
+        for hypotheses in generator.generate(models, batch)
     ]
 
 
 def alike(ours, expected) -> bool:
     """Equal tokens, and scores that differ by rounding."""
-    return [hypothesis for hypothesis, _ in ours] == [hypothesis for hypothesis, _ in expected] and [
+    return [tokens for tokens, _ in ours] == [tokens for tokens, _ in expected] and [
         score for _, score in ours
     ] == pytest.approx([score for _, score in expected], abs=1e-5)
 
@@ -319,9 +319,9 @@ def test_fairseqs_option_bans_nothing_on_a_cpu():
         SequenceGenerator([model], dictionary, beam_size=1, max_len_b=20, no_repeat_ngram_size=size)
         for size in (0, 2)
     )
-    ours = [best[0]["tokens"].tolist() for best in banned.generate([model], batch)]
-    assert ours == [best[0]["tokens"].tolist() for best in free.generate([model], batch)]
-    assert any(len(set(ngrams(tokens, 2))) < len(ngrams(tokens, 2)) for tokens in ours)
+    hypotheses = [best[0]["tokens"].tolist() for best in banned.generate([model], batch)]
+    assert hypotheses == [best[0]["tokens"].tolist() for best in free.generate([model], batch)]
+    assert any(len(set(ngrams(tokens, 2))) < len(ngrams(tokens, 2)) for tokens in hypotheses)
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -333,7 +333,7 @@ def test_no_ngram_occurs_twice(size):
     prefix = torch.full((len(LENGTHS), 1), dictionary.index("w3"))
     arguments = inputs["src_tokens"], inputs["src_lengths"], prefix
     free = BeamSearch(model, dictionary, SearchOptions(beam=1, max_len_b=20))(*arguments)
-    assert any(len(set(ngrams(ours, size))) < len(ngrams(ours, size)) for ours in free)
+    assert any(len(set(ngrams(tokens, size))) < len(ngrams(tokens, size)) for tokens in free)
     options = SearchOptions(beam=1, max_len_b=20, no_repeat_ngram=size)
     for row, ours in enumerate(BeamSearch(model, dictionary, options)(*arguments)):
         source = inputs["src_tokens"][row : row + 1]

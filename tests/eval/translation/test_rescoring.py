@@ -153,18 +153,18 @@ def test_a_decoder_chooses_among_its_beam(tmp_path):
     rescoring.rescorer.log_probability = lambda language, text: len(text) * (1 if language == "fr" else -1)
     parts = [load_sources(loaded.task, data, "test", pair) for pair in (("de", "fr"), ("en", "de"))]
 
-    def ours(decoder, count: int) -> dict:
+    def searched(decoder, count: int) -> dict:
         return {
             number: hypotheses
             for numbers, lists in decoder.n_best(parts, count)
             for number, hypotheses in zip(numbers, lists, strict=True)
         }
 
-    lists, changed = ours(plain, 4), 0
+    lists, changed = searched(plain, 4), 0
     best = {
         number: tokens for batch in rescoring.translate(parts) for number, tokens in zip(*batch, strict=True)
     }
-    for number, hypotheses in ours(rescoring, 2).items():
+    for number, hypotheses in searched(rescoring, 2).items():
         language = ("fr", "de")[number // len(parts[0])]
         expected = rescoring.rescorer.ranked(language, lists[number])
         assert hypotheses == expected[:2]

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 
 from command_line.errors import InputError
 from eval.translation.model_options import load_translator
@@ -15,6 +16,7 @@ from eval.translation.translator import TranslatorOptions
 from tests.eval.translation.packages import (
     SENTENCES,
     package,
+    types_of_products,
     words_of,
     write_checkpoint,
     write_data,
@@ -59,6 +61,13 @@ def test_text_is_translated_as_the_same_sentences_of_a_test_set(root, translate,
     assert result.status == 0, result.err
     assert result.out.splitlines() == of_test_set["de-fr"]
     assert len(set(of_test_set["de-fr"])) > 1
+
+
+@pytest.mark.parametrize(("words", "expected"), [([], torch.float32), (["--bf16"], torch.bfloat16)])
+def test_products_are_bfloat16_where_asked_for(root, translate, words, expected):
+    with types_of_products() as types:
+        assert translate("--input", root / "text.de", "--direction", "de-fr", *words).status == 0
+    assert types == {expected}
 
 
 def test_in_python(root, of_test_set):
@@ -211,12 +220,17 @@ def test_long_lines_are_cut_with_a_warning_or_split(root, translate, tmp_path):
         ("--input {r}/text.de --direction de-ja", "language 'ja': the model has no tag for it"),
         ("--input {r}/text.de --direction de-fr,en-fr --output {t}", "a text has one language"),
         ("--input {r}/text.de --direction de-fr,de-en", "--output: is missing; several directions"),
+        ("--input {r} --direction de-fr", "{r}: is a folder, expected a text, or - for standard input"),
+        ("--input {r}/text.de --direction de-fr --no-repeat-ngram 1", "expected a whole number from 2"),
         ("--input {r}/text.de --direction de-fr --n-best 4", "--n-best 4: a beam of 3 finds no more"),
         ("--input {r}/text.de --direction de-fr --pivot en", "--pivot: needs a test set"),
         ("--input {r}/text.de --direction de-fr --split dev", "--split: needs a test set, found --input"),
+        ("--input {r}/text.de --direction de-fr --name x", "--name: needs a test set, found --input"),
+        ("--input {r}/text.de --direction de-fr --force", "--force: needs a test set, found --input"),
         ("--input {r}/text.de --direction de-fr --n-best 2 --length-candidates 2", "--n-best: not with"),
         ("--input {r}/text.de --direction de-fr --length-candidates 2", "does not predict the length"),
         ("--output {t} --n-best 2", "--n-best: needs --input; give both, or leave it out"),
+        ("--output {t} --scores", "--scores: needs --input; give both, or leave it out"),
         ("--output {t} --long-lines cut", "--long-lines: needs --input; give both, or leave it out"),
         ("", "--output: is missing"),
     ],
