@@ -128,3 +128,11 @@ def test_dataset_and_name(translated, texts):
     assert (run.name, run.dataset) == ("toy (pivot en)", "toy")
     run = Translation.load(translated("toy", {"de-fr": texts["fr"]}, dataset="OPUS") / "translate.json")
     assert run.dataset == "OPUS"
+
+
+def test_a_data_folder_is_asked_for_its_name_once(translated, texts, monkeypatch):
+    """A package is compared with its record, file by file."""
+    run = Translation.load(translated("toy", {"de-fr": texts["fr"]}) / "translate.json")
+    names = iter(["corpus"])
+    monkeypatch.setattr("data_prep.formats.package.dataset_of", lambda data: next(names))
+    assert (run.dataset, run.dataset) == ("corpus", "corpus")

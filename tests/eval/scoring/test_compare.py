@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -33,6 +35,13 @@ def compared(command, tmp_path, *argv) -> dict:
     result = command("compare", *argv, "--output", tmp_path / "comparison.json")
     assert result.status == 0, result.err
     return read_comparison(tmp_path / "comparison.json")
+
+
+@pytest.mark.parametrize("module", ["eval.report", "eval.scoring.compare"])
+def test_help_waits_for_no_tokenizers_and_no_encoders(module):
+    code = f"import sys, {module}; print({{'data_prep.tokenizers', 'embeddings.sts'}} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_sacrebleus_bootstrap_is_an_option(scored, command, tmp_path, long_texts, monkeypatch):
