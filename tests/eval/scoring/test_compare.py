@@ -274,6 +274,20 @@ def test_three_seeds_have_a_second_p_value(scored, command, tmp_path, long_texts
     assert all(result["p_value_with_seeds"] is None for result in two["directions"].values())
 
 
+def test_pairs(scored, command, tmp_path, texts):
+    outs = [scored(name, {"en-de": texts["de"]}) for name in "ABC"]
+    pairs_of_all = [("A", "B"), ("A", "C"), ("B", "C")]
+
+    def pairs(*options):
+        comparisons = compared(command, tmp_path, *outs, *options)["comparisons"]
+        return [(comparison["baseline"], comparison["compared"]) for comparison in comparisons]
+
+    assert pairs("--against-first") == [("A", "B"), ("A", "C")]
+    assert pairs("--baseline", "B") == [("B", "A"), ("B", "C")]
+    assert pairs("--all-pairs") == pairs_of_all
+    assert pairs() == pairs_of_all  # nothing is known to tell them apart
+
+
 def test_pairs_of_names_are_refused_where_there_are_none(scored, command, texts):
     outs = [scored(name, {"en-de": texts["de"]}) for name in "AB"]
     assert "BLEU: A against B" in command("compare", *outs, "--pairs", "B:A").out
