@@ -27,6 +27,7 @@ from eval.scored import Scores, Translation
         ('{"format": true}', r"field 'format' is True, expected 1"),
         ('{"format": 2}', r"field 'format' is 2, expected 1"),
         ("{}", r"field 'format' is None, expected 1"),
+        ('{"format": 1, "kind": "mining", "runs": [{"system": {}}]}', r"system.name' is missing"),
     ],
 )
 def test_malformed_json(tmp_path, text, message):
