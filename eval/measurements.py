@@ -222,8 +222,10 @@ def _ways(run: Run) -> dict:
     ways = {}
     for name in MEASURED_ALIKE:
         value = run.record.get(name)
-        of_each = {f"{name} of {key}": way for key, way in value.items()} if isinstance(value, dict) else {}
-        ways |= of_each or {name: value}
+        if isinstance(value, dict):
+            ways |= {f"{name} of {key}": way for key, way in value.items()}
+        else:
+            ways[name] = value
     return ways
 
 

@@ -1,6 +1,7 @@
 """Translated and scored folders: runs of which hypotheses are known, and their systems."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +12,6 @@ from command_line.names_in_records import plain_name
 from command_line.outputs import checksum
 from command_line.records import check
 from data_prep.bleu import tokenizer_of
-from data_prep.formats.package import dataset_of
 from eval.record_schemas import TranslationRecord
 from eval.result_files import read_result, split_direction
 from eval.systems import SEARCH_OPTIONS, TOKENIZER, Run
@@ -27,18 +27,18 @@ class Translation(Run):
     them).
     """
 
-    step: ClassVar[str] = "translate"
+    steps: ClassVar[tuple[str, ...]] = ("translate",)  # that write it
 
     @classmethod
     def load(cls, path) -> "Translation":
         """Read and check the file; `InputError` names the file and the field that is wrong."""
-        check_finished(Path(path).parent, cls.step)
+        check_finished(Path(path).parent, *cls.steps)
         return cls.of(Path(path), read_result(path))
 
     @classmethod
     def of(cls, path: Path, record: dict) -> "Translation":
         """As `load`, of a record that `read_result` has read."""
-        check_finished(path.parent, "translate")
+        check_finished(path.parent, *cls.steps)
         check(record, TranslationRecord, path)
         plain_name(record["split"], f"{path}: field split")
         for direction in record["directions"]:
@@ -67,10 +67,15 @@ class Translation(Run):
         pivot = f" (pivot {self.pivot})" if self.pivot else ""
         return f"{self.system['name']}{pivot}{self.search_label}"
 
-    @property
+    @cached_property  # a package is compared with its record, file by file
     def dataset(self) -> str:
         """What the test set is called in tables: the field `dataset`, or what the data folder says."""
-        return str(self.record.get("dataset") or dataset_of(self.folder / self.record["data"]["path"]))
+        if named := self.record.get("dataset"):
+            return named
+        # With this come tokenizers, which --help does not wait for.
+        from data_prep.formats.package import dataset_of
+
+        return dataset_of(self.folder / self.record["data"]["path"])
 
     @property
     def languages(self) -> set[str]:
@@ -92,12 +97,11 @@ class Translation(Run):
 class Scores(Translation):
     """One scored folder: everything of the translation, and how it was scored; the scores are rows beside."""
 
-    step = "score"
+    steps = ("score", "translate")
     compared_alike = ("kind", "reference_sha256", "bleu_signature")
 
     @classmethod
     def of(cls, path: Path, record: dict) -> "Scores":
-        check_finished(path.parent, "score")
         scores = super().of(path, record)
         if record.get("kind") != "scores":
             raise InputError(f"{path}: kind is {record.get('kind')!r}, expected 'scores'; run: eval score")

@@ -15,14 +15,21 @@ import pandas as pd
 from command_line.measurements import Measured, numbers, read_rows
 from eval.derived.retrieved import BY_NUMBER, COSINE, Retrieved
 from eval.measurements import Measurements, as_table, joined, measured_by
-from eval.result_set import ResultSet
+from eval.result_set import RETRIEVAL, ResultSet
 from eval.systems import MeanStd, Run, System
 
 BUCC = re.compile(r"BUCC \S+, (?P<part>.+)")
 MINING = "mining"
 REACHED = "reached"  # the measure
 SIZES = (
-    *("languages", "layers", "state_width", "ffn_width", "heads", "parameters", "layer_parameters", "width"),
+    "languages",
+    "layers",
+    "state_width",
+    "ffn_width",
+    "heads",
+    "parameters",
+    "layer_parameters",
+    "width",
 )
 SPEED = "encoding-speed"
 SEED = re.compile(r"-seed\d+$")  # ends the names of what recipes time
@@ -112,25 +119,29 @@ def reached_on(results: ResultSet) -> dict[str, dict[str, list[float]]]:
     return reached
 
 
+def are_sizes_known(results: ResultSet) -> bool:
+    """Whether sizes of any encoder were measured."""
+    return "width" in set(measured_by(results, RETRIEVAL, False).rows.measure)
+
+
 def by_size(results: ResultSet) -> Measurements:
     """Encoders whose sizes are known: these, their speed, and what they reach on every benchmark, which is
     the `group`; seeds are repetitions.
     """
-    tests = Retrieved.of(results)
-    rows = pd.concat([test.measured.rows for test in tests])
-    if not (rows.measure == "width").any():
+    if not are_sizes_known(results):
         return joined([])
     speeds: dict[str, list[float]] = {}
     for measured in measured_by(results, SPEED, False).by_dataset().values():
         for (name,), mean in measured.means("lines_per_second").items():
             speeds.setdefault(SEED.sub("", name), []).append(mean.mean)
-    encoders = dict.fromkeys(system.name for test in tests for system in test.systems)
-    return _by_size(encoders, rows, reached_on(results), speeds)
+    ours = joined(test.measured for test in Retrieved.of(results))
+    encoders = dict.fromkeys(system.name for system in ours.systems)
+    return _by_size(encoders, ours.rows, reached_on(results), speeds)
 
 
 def published_by_size(results: ResultSet) -> Measurements:
     """The same of published encoders, on the benchmarks of ours."""
-    if not by_size(results).systems:
+    if not are_sizes_known(results):
         return joined([])
     theirs = published(results).by_dataset()
     of_ours = {title: theirs.get(title.partition(",")[0]) for title in reached_on(results)}

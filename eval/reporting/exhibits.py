@@ -188,7 +188,8 @@ def escape_markdown(text: str) -> str:
 
 def _markdown_cell(field: Cell) -> str:
     text = escape_markdown(field.text)
-    return (f"**{text}**" if field.bold else text) + f" {escape_markdown(field.after)}" * bool(field.after)
+    after = f" {escape_markdown(field.after)}" if field.after else ""
+    return (f"**{text}**" if field.bold else text) + after
 
 
 def rows_behind(measured, measures: Sequence[str]) -> list[list]:

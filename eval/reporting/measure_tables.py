@@ -86,18 +86,16 @@ def measures(
     if not measured.systems:
         return []
     shown = [
-        (column.title, column, column.numbers(part, tuple(lines)))
+        (column, column.numbers(part, tuple(lines)))
         for each in given
         for column, part in each.titled(measured)
     ]
-    titles = [*system_titles(derived, systems), *lines.values(), *(title for title, _, _ in shown)]
+    titles = [*system_titles(derived, systems), *lines.values(), *(column.title for column, _ in shown)]
     rows, rules = [], set()
     for system in measured.systems:
         rules.add(len(rows))
         for line in _lines(measured, system, list(lines)):
-            numbers = [
-                column.cell(*of_column.get((system.name, *line), ())) for _, column, of_column in shown
-            ]
+            numbers = [column.cell(*of_column.get((system.name, *line), ())) for column, of_column in shown]
             rows.append([*cells(*system_cells(system, derived), *line), *numbers])
     shown_rules = frozenset(rules - {0}) if lines else frozenset()
     data = rows_behind(measured, names)

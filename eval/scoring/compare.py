@@ -205,7 +205,7 @@ def comparisons_of(
         if name not in of.measures:
             raise InputError(f"--metric {name}: {files[0]} has none; expected {', '.join(of.measures)}")
     if options.pairs.measures and not of.of_one_unit:
-        raise InputError(f"--measures: expected results of retrieval, {files[0]} has scores")
+        raise InputError(f"--measures: expected results of retrieval, {files[0]} has {of.kind}")
     pairs = options.pairs.pairs_of(group_runs(run for file in files for run in of.load(file)), of)
     if options.metric and all(pair.measures for pair in pairs):
         raise InputError("--metric: every pair has measures of its own; leave it out")

@@ -5,12 +5,14 @@
 import numpy as np
 
 from command_line.measurements import read_arrays
-from embeddings.sts import KIND, SCORES
+from eval.labels import SPEARMAN
 from eval.scoring.compared_retrieval import load
 from eval.scoring.comparison import Compared, common_directions
 from eval.scoring.paired_test import BOOTSTRAP
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run
+
+KIND = "sts"
 
 
 def statistics(run: Run, measure: str) -> dict[str, np.ndarray]:
@@ -19,6 +21,8 @@ def statistics(run: Run, measure: str) -> dict[str, np.ndarray]:
     Raises:
         InputError: the file of these is missing or damaged.
     """
+    from embeddings.sts import SCORES  # with it come encoders, which --help does not wait for
+
     names = {direction: f"{SCORES}/{direction}" for direction in run.directions}
     arrays = read_arrays(run.path.with_suffix(".npz"), names.values(), run.file["arrays_sha256"])
     return {direction: arrays[name] for direction, name in names.items()}
@@ -33,7 +37,7 @@ def groups_to_test(pair: Pair) -> dict[str, dict[str, list[str]]]:
 
 SIMILARITY = Compared(
     kind=KIND,
-    measures=("spearman",),
+    measures=(SPEARMAN.name,),
     load=load,
     groups=groups_to_test,
     statistics=statistics,

@@ -68,7 +68,7 @@ def all_pairs(systems: list[System]) -> list[Pair]:
     return checked([Pair(*pair) for _, members in _on_datasets(systems) for pair in combinations(members, 2)])
 
 
-def pairs_of_measures(systems: list[System], measures: Iterable[tuple[str, str]]) -> list[Pair]:
+def pairs_of_measures(systems: list[System], measures: Collection[tuple[str, str]]) -> list[Pair]:
     """Every system with itself, by the first of two measures as the baseline and by the second."""
     return checked([Pair(system, system, None, of_both) for system in systems for of_both in measures])
 

@@ -27,6 +27,7 @@ from eval.scored import Scores, Translation
         ('{"format": true}', r"field 'format' is True, expected 1"),
         ('{"format": 2}', r"field 'format' is 2, expected 1"),
         ("{}", r"field 'format' is None, expected 1"),
+        ('{"format": 1, "kind": "mining", "runs": [{"system": {}}]}', r"system.name' is missing"),
     ],
 )
 def test_malformed_json(tmp_path, text, message):
@@ -128,3 +129,11 @@ def test_dataset_and_name(translated, texts):
     assert (run.name, run.dataset) == ("toy (pivot en)", "toy")
     run = Translation.load(translated("toy", {"de-fr": texts["fr"]}, dataset="OPUS") / "translate.json")
     assert run.dataset == "OPUS"
+
+
+def test_a_data_folder_is_asked_for_its_name_once(translated, texts, monkeypatch):
+    """A package is compared with its record, file by file."""
+    run = Translation.load(translated("toy", {"de-fr": texts["fr"]}) / "translate.json")
+    names = iter(["corpus"])
+    monkeypatch.setattr("data_prep.formats.package.dataset_of", lambda data: next(names))
+    assert (run.dataset, run.dataset) == ("corpus", "corpus")

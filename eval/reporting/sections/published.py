@@ -35,15 +35,11 @@ def _table(name: str, rows: list[dict]) -> Table:
     means = {key: MeanStd.of(values) for key, values in numbers.items()}
     caption = f"{name} of the paper{': ' if shared else ''}{_text(rows[0], shared)}."
     if len(places) > len(systems):
-        titles, lines = (
-            systems,
-            [([place], [means.get((place, system)) for system in systems]) for place in places],
-        )
+        titles = systems
+        lines = [([place], [means.get((place, system)) for system in systems]) for place in places]
     else:
-        titles, lines = (
-            places,
-            [([system], [means.get((place, system)) for place in places]) for system in systems],
-        )
+        titles = places
+        lines = [([system], [means.get((place, system)) for place in places]) for system in systems]
     return table_of_means(slug("published", name), caption, ["", *titles], lines)
 
 

@@ -86,10 +86,10 @@ def _verdict(comparisons: Comparisons, best: System, other: System, kind: str) -
         low, high = sorted(sign * test[end] for end in ("difference_low", "difference_high"))
         verdict = "significant" if test["significant"] else "not significant"
         level, p_value = f"{1 - run.file['level']:.0%}", p_text(test["adjusted_p_value"])
+        equals = "" if p_value.startswith("<") else "= "
         return (
             f"That is {sign * test['difference']:.1f} more than {other.name} ({level} interval {low:+.1f} to"
-            f" {high:+.1f}, p {p_value if p_value.startswith('<') else f'= {p_value}'}): the difference is"
-            f" {verdict}."
+            f" {high:+.1f}, p {equals}{p_value}): the difference is {verdict}."
         )
     return None
 

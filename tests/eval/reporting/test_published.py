@@ -59,6 +59,5 @@ def test_means_are_those_of_the_rows_that_they_are_of():
     expected = means.set_index(key).value
     detailed_means = detailed.groupby(key).value.mean()
     assert len(detailed_means) == 48
-    assert (
-        detailed_means - expected[detailed_means.index]
-    ).abs().max() < 0.07  # the thesis rounds means of rounded numbers
+    differences = detailed_means - expected[detailed_means.index]
+    assert differences.abs().max() < 0.07  # the thesis rounds means of rounded numbers

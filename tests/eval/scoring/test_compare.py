@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -33,6 +35,13 @@ def compared(command, tmp_path, *argv) -> dict:
     result = command("compare", *argv, "--output", tmp_path / "comparison.json")
     assert result.status == 0, result.err
     return read_comparison(tmp_path / "comparison.json")
+
+
+@pytest.mark.parametrize("module", ["eval.report", "eval.scoring.compare"])
+def test_help_waits_for_no_tokenizers_and_no_encoders(module):
+    code = f"import sys, {module}; print({{'data_prep.tokenizers', 'embeddings.sts'}} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_sacrebleus_bootstrap_is_an_option(scored, command, tmp_path, long_texts, monkeypatch):
@@ -263,6 +272,20 @@ def test_three_seeds_have_a_second_p_value(scored, command, tmp_path, long_texts
         assert adjusted_p_values == pytest.approx(adjusted)
     two = compared(command, tmp_path, *outs[:2], *outs[3:5], "--all-pairs")["comparisons"][0]
     assert all(result["p_value_with_seeds"] is None for result in two["directions"].values())
+
+
+def test_pairs(scored, command, tmp_path, texts):
+    outs = [scored(name, {"en-de": texts["de"]}) for name in "ABC"]
+    pairs_of_all = [("A", "B"), ("A", "C"), ("B", "C")]
+
+    def pairs(*options):
+        comparisons = compared(command, tmp_path, *outs, *options)["comparisons"]
+        return [(comparison["baseline"], comparison["compared"]) for comparison in comparisons]
+
+    assert pairs("--against-first") == [("A", "B"), ("A", "C")]
+    assert pairs("--baseline", "B") == [("B", "A"), ("B", "C")]
+    assert pairs("--all-pairs") == pairs_of_all
+    assert pairs() == pairs_of_all  # nothing is known to tell them apart
 
 
 def test_pairs_of_names_are_refused_where_there_are_none(scored, command, texts):

@@ -168,9 +168,15 @@ def test_the_report_names_both_measures(folders, compared, command, tmp_path):
     assert "**" not in text[: text.index("each by the measure that stands with it")].replace(rows[0], "")
 
 
+def test_the_terminal_names_both_measures(folders, command):
+    first = command("compare", *folders, "--pairs", next(iter(NAMED))).out.splitlines()[0]
+    assert first == "set, P@1: base layer 3 by bert-score-normalized against base layer 3 by cosine"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--metric", "bleu"], "sentence-retrieval.json has none; expected cosine, ratio"),
         (["--pairs", "base layer 3@cosin:own@cosine"], "found 'cosin' as the measure of 'base layer 3', exp"),
         (["--pairs", "base layer 3@bleu:own@cosine@cosine"], "found 'bleu' as the measure of 'base layer 3'"),
         (["--pairs", "base layer 3@cosine:own@cosine"], "one side has a measure, expected one of each, or"),

@@ -123,6 +123,8 @@ def test_what_cannot_be_compared_is_one_line(command, tmp_path):
     folders = [write_similarity(tmp_path, name, {"de": rows}) for name, rows in pairs.items()]
     refused = command("compare", *folders, "--test", "sacrebleu-bootstrap")
     assert refused.status == 2 and "spearman has a bootstrap of its own; leave it out" in refused.err
+    refused = command("compare", *folders, "--measures", "cosine:ratio")
+    assert refused.err.endswith(f"of retrieval, {folders[0] / 'sts.json'} has sts\n")
     retrieval = write_retrieval(tmp_path / "retrieval", {"de-en": {"cosine": np.ones(4, bool)}})
     refused = command("compare", folders[0], retrieval)
     assert refused.status == 2 and "is sentence-retrieval, but" in refused.err

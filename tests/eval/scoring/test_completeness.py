@@ -195,11 +195,8 @@ def test_killed_and_run_again_gives_the_files_of_an_undisturbed_run(translated, 
 def test_leftovers_of_dead_processes_go(scored, command, hypotheses, tmp_path):
     outs = [scored(name, hypotheses) for name in "AB"]
     dead, running = (f"{partial_prefix(number)}.x.json" for number in (2**22 + 1, os.getppid()))
-    output, folders = (
-        tmp_path / "report",
-        [tmp_path / "report" / folder for folder in ("", "tables", "plots")],
-    )
-    folders.append(tmp_path / "compared")
+    output = tmp_path / "report"
+    folders = [output, output / "tables", output / "plots", tmp_path / "compared"]
     for folder in folders:
         folder.mkdir(exist_ok=True)
         for name in (dead, running):

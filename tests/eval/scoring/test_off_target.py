@@ -94,12 +94,8 @@ def test_empty_lines_and_lines_without_letters_are_off_target(texts):
      ("Das war im Jahr 2015.", "2015", 0)],
 )  # fmt: skip
 def test_a_line_without_letters_is_right_where_its_reference_has_none(line, reference, rate):
-    assert (
-        Intended("de").rate(
-            *([identified] for identified in default_identifier().identify([line, reference]))
-        )
-        == rate
-    )
+    of_line, of_reference = default_identifier().identify([line, reference])
+    assert Intended("de").rate([of_line], [of_reference]) == rate
 
 
 def test_the_error_on_references_leaves_out_what_is_not_identified():

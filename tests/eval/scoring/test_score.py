@@ -256,6 +256,23 @@ def test_scored_twice_is_skipped_and_same_bytes_when_forced(scored, command, hyp
     assert {name: (out / name).read_bytes() for name in first} == first
 
 
+@pytest.mark.parametrize("name", ["scores.json", "scores.csv", "line_statistics.npz"])
+def test_damaged_results_are_made_again(scored, scores_of, command, hypotheses, name):
+    out = scored("toy", hypotheses)
+    expected = scores_of(out)["directions"]
+    (out / name).write_text("{}", encoding="utf-8")
+    result = command("score", out, "--workers", "1")
+    assert result.status == 0 and f"{name} has changed since; `score` is done again" in result.err
+    assert scores_of(out)["directions"] == expected and (out / name).read_bytes() != b"{}"
+
+
+def test_changed_hypotheses_are_scored_again(scored, scores_of, command, hypotheses, texts):
+    out = scored("toy", hypotheses)
+    (out / "de-fr.txt").write_text("".join(f"{line}\n" for line in texts["fr"]), encoding="utf-8")
+    assert command("score", out, "--workers", "1").status == 0
+    assert scores_of(out)["directions"]["de-fr"]["bleu"] == pytest.approx(100.0)
+
+
 def test_moved_data(translated, scores_of, command, hypotheses, data, tmp_path):
     out = translated("toy", hypotheses)
     data.rename(tmp_path / "moved")
