@@ -1,6 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# The paper's (3.1, 3.2, 4, Table 10, A.2). Where it searched a rate or a batch, one of those is here: to search, copy this file, or give the
-# rate behind --, and a folder of its own to each.
+# The paper's (3.1, 3.2, 4, Table 10, A.2). Where it searched a rate or a batch, one of those is here; --search tries all.
 #       name       layer rate  calibration
 encoder mbert      8     2e-5
 encoder xlm-r-base 7     2e-5  --sts-epochs 5
