@@ -15,6 +15,7 @@ SEEDS=1 # the thesis ran everything once
 PROBE_READS=scores.json # of groups of languages
 
 MODEL='' FLORES='' LANGUAGE_GROUPS=''
+PARAMETERS='' # of the language model, by which --plan knows it before it is there
 DATASET=''    # in tables (default: the configuration's name)
 MODEL_TITLE='' # after the names of systems: a report of several models tells them apart by it
 PROBE_LINES=1000 # of each validation set, for layers
@@ -58,7 +59,7 @@ $(help_of experiment comet)
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    bf16, fp16 or float32; auto is fp16 on GPUs, as in the thesis, and float32 on a processor
                       (default: $PRECISION)
-$(help_of force all)
+$(help_of force plan all)
 
 Example: bash recipes/align_instruct/run.sh --config bloomz24 --model models/bloomz-1b1 --launcher gpu --gpus 8
 END
@@ -85,6 +86,16 @@ check_recipe() {
     float32/* | auto/cpu) ARITHMETIC=float32 ;;
     auto/*) ARITHMETIC=float16 ;;
   esac
+}
+
+# A pair of sentences becomes an instruction of an objective for each direction.
+plan_trainings() {
+  local objective sizes=()
+  [[ -z $TRAINING_PAIRS ]] || for objective in $(for_each_model objectives | sort -u); do
+    sizes+=("$OUTPUT/instructions/$objective=$((2 * TRAINING_PAIRS))")
+  done
+  [[ -z $PARAMETERS ]] || sizes+=("$MODEL=$PARAMETERS")
+  python -m llm plan --flops "$PLAN" ${sizes:+--sizes "${sizes[@]}"}
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------

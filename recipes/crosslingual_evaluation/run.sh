@@ -25,6 +25,7 @@ CORRELATED=3      # encoders of a correlation, at least
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
 CURVES=() # encoders that are measured after every tenth of their calibration, too (Figure 2)
+declare -A PARAMETERS_OF # without the embeddings, which are looked up: by it --plan knows an encoder before it is there
 declare -A LAYER_OF RATE_OF PREFIX_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
@@ -73,7 +74,7 @@ $(help_of xnli)
   --jobs-per-gpu N    fine-tunings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    of training: bf16 or float32; auto is float32 (default: $PRECISION)
   --force             train anew what is trained or was begun, also with other options or data
-$(help_of all)
+$(help_of plan all)
 
 Example: bash recipes/crosslingual_evaluation/run.sh --config paper --encoders mbert=models/mbert,labse=models/LaBSE --xnli xnli --launcher gpu
 END
@@ -140,6 +141,19 @@ set_valid_parallel() {
   for language in "${VALID_LANGUAGES[@]}"; do
     VALID_PARALLEL+=(--valid-parallel "$WMT20/en-$language.en" "$WMT20/en-$language.$language")
   done
+}
+
+# How many examples the published files have.
+plan_trainings() {
+  local encoder variant language sizes=()
+  makes_materials || sizes=("$NLI/snli_1.0_train.jsonl=549367" ${STS:+"$STS=5749"} "$SQUAD/train-v1.1.json=87599" "$WIKIANN/train-en.tsv=20000"
+    "$OUTPUT/xnli-manual/train.tsv=6000")
+  makes_materials || for language in "${XNLI_LANGUAGES[@]}"; do sizes+=("$(xnli_train "$language")=392702"); done
+  for encoder in "${SYSTEM_IDS[@]}"; do
+    [[ -n ${PARAMETERS_OF[${encoder%%\~*}]:-} ]] || continue
+    for variant in "${VARIANTS[@]}"; do sizes+=("$(beginning_of "$encoder" "$variant")=${PARAMETERS_OF[${encoder%%\~*}]}"); done
+  done
+  python -m embeddings plan --flops "$PLAN" ${sizes:+--sizes "${sizes[@]}"}
 }
 
 # --- variants of an encoder ----------------------------------------------------------------------------------------

@@ -83,7 +83,6 @@ def paths(files) -> list[list[str]]:
             arguments("--precision", "fp16", encoders="mbert=/tmp", data={"--xnli": "/tmp"}),
             "--precision fp16",
         ),
-        (arguments("--plan"), "unknown option '--plan'"),
         (arguments("--gpus", "2"), "unknown option '--gpus'"),
     ],
 )
