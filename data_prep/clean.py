@@ -335,12 +335,13 @@ def main(job: Cleaning) -> None:
     )
     if step.is_complete(job.force):
         return
-    step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores."))
-    counts = clean(job, texts, others)
-    write_text(job.output / REPORTS[0], report(counts))
-    write_json(job.output / REPORTS[1], {"corpora": counts})
-    print(report(counts), end="")
-    step.finish()
+    with step.writing(
+        lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores.")
+    ):
+        counts = clean(job, texts, others)
+        write_text(job.output / REPORTS[0], report(counts))
+        write_json(job.output / REPORTS[1], {"corpora": counts})
+        print(report(counts), end="")
 
 
 def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
