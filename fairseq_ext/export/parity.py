@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
@@ -95,15 +96,21 @@ def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
     encoder, batches = loaded.model.encoder, []
     with torch.inference_mode():
         for start in range(0, len(ids), BATCH):
-            some = ids[start : start + BATCH]
-            tokens = pad_right([np.asarray(line_ids) for line_ids in some], loaded.task.dictionary.pad())
-            output = encoder(tokens, src_lengths=torch.tensor(list(map(len, some))))
-            vectors = output.get("sentence_vectors")
-            if vectors is None:
-                padding = output["encoder_padding_mask"] or [tokens.eq(loaded.task.dictionary.pad())]
-                vectors = sentence_means(output["encoder_out"][0], padding[0])
-            batches.append(vectors.float())
+            some = [np.asarray(line_ids) for line_ids in ids[start : start + BATCH]]
+            batches.append(vectors_of(encoder, pad_right(some, encoder.padding_idx)).float())
     return torch.cat(batches).numpy()
+
+
+def vectors_of(encoder: nn.Module, tokens: Tensor) -> Tensor:
+    """B x T, padded on the right -> B x C: what an encoder pools, or the mean of the states of a translation
+    model's.
+    """
+    padding = tokens.eq(encoder.padding_idx)
+    output = encoder(tokens, src_lengths=(~padding).sum(dim=1))
+    if "sentence_vectors" in output:
+        return output["sentence_vectors"]
+    (padding,) = output["encoder_padding_mask"] or [padding]
+    return sentence_means(output["encoder_out"][0], padding)
 
 
 def check_parity(

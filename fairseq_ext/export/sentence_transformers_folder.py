@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from command_line.outputs import write_json, write_text
 from command_line.records import read_json
@@ -71,19 +71,25 @@ def check_head(head: SentenceHead, path) -> None:
 
 
 def write_folder(
-    folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str, precision: str
-) -> None:
-    """Write model, tokenizer, modules and model card.
+    folder: Path, encoder: nn.Module, graph: EncoderGraph, tokenizer: ExportedTokenizer, precision: str, path
+) -> EncoderGraph:
+    """Write model, tokenizer and modules; returns the graph that was written.
 
     Args:
-        graph: with a row of `tokens` for every id of the tokenizer; `check_graph` has let it through.
+        graph: of the encoder.
         precision: float32.
+        path: the checkpoint, for messages.
+
+    Raises:
+        InputError: as `check_graph`.
     """
+    check_graph(graph, path)
+    graph = graph.with_rows(torch.from_numpy(tokenizer.rows))
     model = transformers_model(graph, tokenizer.special)
     model.save_pretrained(folder, safe_serialization=True)
     tokenizer.tokenizer.save_pretrained(folder)
     _write_modules(folder, graph.head, graph.longest)
-    write_text(folder / "README.md", card)
+    return graph
 
 
 def write_pretrained(
