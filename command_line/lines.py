@@ -124,7 +124,6 @@ def read_stream(stream: Iterable[bytes], name: str) -> Iterator[str]:
     """As `read_lines`, of an open stream: every line as soon as it is there.
 
     Args:
-        stream: binary, such as `sys.stdin.buffer`.
         name: in place of a path, for errors.
 
     Raises:

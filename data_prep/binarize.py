@@ -128,7 +128,6 @@ def write_data(
 
     Args:
         raw: the untokenized text of the evaluation sets, by set and pair.
-        ids: as of `BlockBinarizer`.
     """
     languages = languages_of(texts)
     for language in languages:

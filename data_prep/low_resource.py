@@ -88,7 +88,7 @@ def main(job: LowResourceJob) -> None:
             f"--sizes {','.join(job.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
         )
     inputs = (job.input, *([job.monolingual] if own else []))  # which no output may be
-    ranks = random_ranks(lines, job.seed)
+    ranks = numpy.random.default_rng(job.seed).permutation(lines)  # those below n are a random sample of n
     settings, reads = {"first": job.first, "seed": job.seed}, paths_of(bitexts)
     folder, largest = job.output / MONOLINGUAL, max(limits.values())
     if not own:
@@ -173,11 +173,6 @@ def monolingual_files(folder: Path, train: Text) -> list[Path]:
             raise InputError(f"{path}: is empty, expected lines of text")
         paths.append(path)
     return paths
-
-
-def random_ranks(lines: int, seed: int):
-    """A random permutation: the pairs of rank below n are a random sample of n."""
-    return numpy.random.default_rng(seed).permutation(lines)
 
 
 def write_shuffled(train: Text, outputs: list[Path], chosen, seed: int) -> None:

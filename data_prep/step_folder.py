@@ -50,7 +50,6 @@ class StepFolder:
 
     Args:
         settings: everything that the output depends on besides the files that are read.
-        reads: these files.
         inputs: folders that are read, and so must be others.
     """
 

@@ -152,21 +152,16 @@ def make_model(job: SubwordJob, training: list[Path], model: Path | None, worker
     elif job.type == "bpe":
         learn_byte_pairs(training, job.merges, model, workers)
     elif job.type == "sentencepiece":
-        learn_sentence_pieces(training, piece_training(job), model)
-
-
-def piece_training(job: SubwordJob) -> PieceTraining:
-    """The dictionary has `job.vocabulary_size` symbols: the pieces, and fairseq's special symbols in place of
-    the model's own.
-    """
-    return PieceTraining(
-        size=job.vocabulary_size - len(SPECIAL_SYMBOLS) + SPECIAL_SYMBOLS_OF_MODEL,
-        model_type=job.model_type,
-        sample_lines=job.sample_lines,
-        seed=job.seed,
-        character_coverage=job.character_coverage,
-        normalization=job.normalization,
-    )
+        pieces = PieceTraining(
+            # the dictionary has fairseq's special symbols in place of the model's own
+            size=job.vocabulary_size - len(SPECIAL_SYMBOLS) + SPECIAL_SYMBOLS_OF_MODEL,
+            model_type=job.model_type,
+            sample_lines=job.sample_lines,
+            seed=job.seed,
+            character_coverage=job.character_coverage,
+            normalization=job.normalization,
+        )
+        learn_sentence_pieces(training, pieces, model)
 
 
 def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:

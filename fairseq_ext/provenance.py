@@ -18,7 +18,6 @@ def describe_checkpoint(path, state: dict) -> dict:
     """Which checkpoint, and how long it was trained.
 
     Args:
-        path: of the checkpoint.
         state: its contents; the weights are not needed.
     """
     extra = state.get("extra_state") or {}
@@ -36,13 +35,7 @@ def describe_checkpoint(path, state: dict) -> dict:
 
 
 def describe_origin(path, data, loaded: LoadedModel) -> dict:
-    """The fields "checkpoint", "data" and "versions" of a result.
-
-    Args:
-        path: of the checkpoint.
-        data: the binarized folder.
-        loaded: from both.
-    """
+    """The fields "checkpoint", "data" and "versions" of a result."""
     return {
         "checkpoint": describe_checkpoint(path, loaded.state),
         "data": {"path": str(Path(data)), "dictionary_sha256": loaded.task.fingerprint},

@@ -59,7 +59,6 @@ def file_of(source: Source, url: str, published: str, ours: str) -> Path:
 
     Args:
         published: its name where it is published.
-        ours: SPLIT.LANG.
     """
     try:
         return source.file(url, published)

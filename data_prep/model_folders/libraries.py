@@ -57,8 +57,8 @@ def make_sentencepiece_readable() -> None:
     """Let models of sentencepiece be read field by field where an older protobuf is installed, as COMET wants
     it.
 
-    transformers asks sentencepiece for the format of its files, whose current version needs a newer protobuf; its own
-    copy does not.
+    transformers asks sentencepiece for the format of its files, whose current version needs a newer protobuf;
+    its own copy does not.
     """
     try:
         import sentencepiece.sentencepiece_model_pb2  # noqa: F401

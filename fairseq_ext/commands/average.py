@@ -95,9 +95,6 @@ def main(job: AverageJob) -> None:
 def average(choice, output: Path, stamp: Stamp) -> None:
     """Check that the checkpoints are of one training, and write their mean.
 
-    Args:
-        choice: of two checkpoints or more.
-
     Raises:
         InputError: as `choosing.check_one_training` and `averaging.mean_of`.
     """

@@ -81,9 +81,7 @@ class AugmentedSentences(Sequence):
     Args:
         sentences: token ids as binarized, each ending with `</s>`.
         draw: function of units and a seed.
-        dictionary: fairseq's.
         longest: tokens with `</s>`; more than that is not taken.
-        seed: of the training.
         name: of the file.
 
     Attributes:

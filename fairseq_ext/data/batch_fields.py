@@ -24,8 +24,6 @@ class FieldSource:
     """What a field of one direction is made of.
 
     Attributes:
-        pairs: the sentence pairs, without tags.
-        tags: of the model.
         folder, split: where the sentence pairs are from.
         optional: the field may be empty where its file is missing: in zero-shot directions.
         aligner: whose alignments; None for the only ones in the folder.

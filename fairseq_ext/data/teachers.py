@@ -48,7 +48,6 @@ class Teacher(abc.ABC):
     """Gives batches the field "teacher": {"source": B x Ct, "target": B x Ct}, float32.
 
     Attributes:
-        encoder: record of the encoder.
         normalized: are the vectors of length 1, whatever the encoder gives?
     """
 
@@ -105,7 +104,6 @@ class StoredTeacher(Teacher):
     """A teacher whose vectors `python -m embeddings encode --data` has stored beside the sentences.
 
     Args:
-        data: binarized folder.
         name: of the teacher, in the names of the files.
         option: with which the user names it.
 

@@ -28,9 +28,6 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
 
     Args:
         folder: an empty one.
-        graph: of the model.
-        loaded: the `LoadedModel`.
-        path: its checkpoint.
 
     Raises:
         InputError: fairseq has no such model, or no such placement of tags.

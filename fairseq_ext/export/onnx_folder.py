@@ -79,7 +79,6 @@ def write_model(
     """Write a model and what belongs to it.
 
     Args:
-        path: the checkpoint, for messages.
         of_model: "width" of vectors, "longest" sentence in tokens, and "size", for the record.
 
     Raises:

@@ -27,7 +27,6 @@ class CheckText:
     """Lines of one language.
 
     Attributes:
-        lines: raw.
         given: the same as the exported tokenizer expects them, split into words if need be.
         ids: fairseq's, as our training reads the lines.
     """

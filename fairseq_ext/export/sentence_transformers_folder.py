@@ -75,11 +75,6 @@ def write_folder(
 ) -> EncoderGraph:
     """Write model, tokenizer and modules; returns the graph that was written.
 
-    Args:
-        graph: of the encoder.
-        precision: float32.
-        path: the checkpoint, for messages.
-
     Raises:
         InputError: as `check_graph`.
     """

@@ -149,7 +149,6 @@ class WeightedLoss(nn.Module):
     """Base of all losses of the registry.
 
     Args:
-        options: an instance of `Options`.
         sizes: of the model.
 
     Attributes:

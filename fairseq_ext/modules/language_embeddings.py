@@ -20,7 +20,6 @@ class LanguageEmbeddings(nn.Module):
 
     Args:
         tags: the `LanguageTags` of the model, whose placement is `embedded`.
-        dictionary: of the model.
     """
 
     def __init__(self, tags, dictionary):

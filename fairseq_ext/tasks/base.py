@@ -54,7 +54,6 @@ class BaseTask(FairseqTask):
     does.
 
     Args:
-        cfg: the options.
         dictionary: the joint dictionary; tags are appended to it.
 
     Attributes:
@@ -202,11 +201,7 @@ class BaseTask(FairseqTask):
                 )
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
-        """The set `name` of a folder.
-
-        Args:
-            options: of `MultipartDataset`.
-        """
+        """The set `name` of a folder."""
         raise NotImplementedError
 
     def get_batch_iterator(self, dataset, *args, num_shards=1, shard_id=0, epoch=1, **kwargs):

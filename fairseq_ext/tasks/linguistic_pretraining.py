@@ -72,10 +72,6 @@ class LinguisticPretrainingTask(BaseTask):
 
     The dictionary gets the language tags, the mask and the task tokens, in this order: a model of
     `multilingual_nmt` with the same languages has the same first part of it.
-
-    Args:
-        cfg: the options.
-        dictionary: the joint dictionary.
     """
 
     cfg: LinguisticPretrainingConfig
