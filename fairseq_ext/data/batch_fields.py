@@ -142,17 +142,8 @@ class TargetLanguages(SourceLanguages):
     side = 1
 
 
-def teacher_field(of: FieldSource) -> BatchField:
-    """What the teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
-    return _vectors(of.teacher, of)
-
-
-def encoder_vectors_field(of: FieldSource) -> BatchField:
-    """The vectors that stand for a frozen encoder (`fairseq_ext.tasks.frozen_vectors`)."""
-    return _vectors(of.encoder_vectors, of)
-
-
-def _vectors(teacher: Teacher, of: FieldSource) -> BatchField:
+def vectors_of(of: FieldSource, teacher: Teacher) -> BatchField:
+    """What a teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
     part = of.pairs
     return teacher.field(of.folder, of.split, part.direction, (part.sources, part.targets))
 
@@ -162,6 +153,6 @@ FIELDS = {
     "word_alignments": WordAlignments,
     "source_languages": SourceLanguages,
     "target_languages": TargetLanguages,
-    "teacher": teacher_field,
-    "encoder_vectors": encoder_vectors_field,
+    "teacher": lambda of: vectors_of(of, of.teacher),
+    "encoder_vectors": lambda of: vectors_of(of, of.encoder_vectors),
 }

@@ -126,7 +126,7 @@ class StoredTeacher(Teacher):
         return TeacherVectors(there[0])
 
     def field(self, folder, split, direction, sides):
-        return _StoredField([self._open(folder, split, direction, language) for language in direction])
+        return StoredOfBothSides(*(self._open(folder, split, direction, language) for language in direction))
 
     def _open(self, folder, split: str, direction: Direction, language: str) -> TeacherVectors:
         """The vectors of one side, of this teacher and of these sentences.
@@ -157,16 +157,6 @@ class StoredTeacher(Teacher):
             )
         vectors.check(prefix)
         return vectors
-
-
-class _StoredField(StoredOfBothSides):
-    """Vectors of both sides from their files."""
-
-    def __init__(self, sides: list[TeacherVectors]):
-        self.sides = sides
-
-    def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
-        return tuple(side[item] for side in self.sides)
 
 
 class TokensForTeacher(BatchField):

@@ -30,7 +30,6 @@ from fairseq_ext.models.pretrained_configuration import sizes_of
 FORMAT = 1
 FLOAT32, INT8 = "float32", "int8"
 LEAST = {FLOAT32: 0.9999, INT8: 0.9}  # cosine; what 8 bits cost in retrieval is for a test set to say
-BATCH = 32  # sentences
 LARGEST = 2 << 30  # bytes of a file of ONNX
 OPSET = 17
 VECTORS = "sentence_embedding"
@@ -165,16 +164,8 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     session = load_session(folder)
 
     def encode(sentences: list[str]) -> np.ndarray:
-        vectors = []
-        for start in range(0, len(sentences), BATCH):
-            batch = tokenizer.tokenizer(
-                sentences[start : start + BATCH],
-                truncation=True,
-                max_length=tokenizer.longest,
-                padding=True,
-                return_tensors="np",
-            )
-            vectors.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
-        return np.concatenate(vectors)
+        cut = {"truncation": True, "max_length": tokenizer.longest}
+        batch = tokenizer.tokenizer(sentences, **cut, padding=True, return_tensors="np")
+        return session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0]
 
     return encode

@@ -90,14 +90,12 @@ def _evaluation_sets(preparation: Preparation) -> dict[Path, str]:
     return {path: language for language, path in sorted(sets.items())}
 
 
+@torch.inference_mode()
 def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
-    """The vectors of sentences by the checkpoint itself, n x C."""
-    encoder, batches = loaded.model.encoder, []
-    with torch.inference_mode():
-        for start in range(0, len(ids), BATCH):
-            some = [np.asarray(line_ids) for line_ids in ids[start : start + BATCH]]
-            batches.append(vectors_of(encoder, pad_right(some, encoder.padding_idx)).float())
-    return torch.cat(batches).numpy()
+    """The vectors of a batch of sentences by the checkpoint itself, n x C."""
+    encoder = loaded.model.encoder
+    tokens = pad_right([np.asarray(line_ids) for line_ids in ids], encoder.padding_idx)
+    return vectors_of(encoder, tokens).float().numpy()
 
 
 def vectors_of(encoder: nn.Module, tokens: Tensor) -> Tensor:
@@ -122,7 +120,7 @@ def check_parity(
     """Compare ids and vectors of all lines.
 
     Args:
-        encode: text as the exported folder expects it -> its vectors, n x C.
+        encode: a batch of text as the exported folder expects it -> its vectors, n x C.
         least: cosine that every line must have. Its length may differ by as much as its direction, by
             sqrt(2 - 2 least) of it.
 
@@ -135,10 +133,12 @@ def check_parity(
     lowest = 1.0
     for text in texts:
         check_ids(text, tokenizer)
-        if text.lines:
-            lowest = min(
-                lowest, check_vectors(text, our_vectors(loaded, text.ids), encode(text.given), least)
-            )
+        starts = range(0, len(text.lines), BATCH)
+        if starts:
+            ours = [our_vectors(loaded, text.ids[start : start + BATCH]) for start in starts]
+            exported = [encode(text.given[start : start + BATCH]) for start in starts]
+            vectors = np.concatenate(ours), np.concatenate(exported)
+            lowest = min(lowest, check_vectors(text, *vectors, least))
     return {
         "lines": sum(len(text.lines) for text in texts),
         "languages": sorted({text.language for text in texts}),

@@ -5,6 +5,7 @@ scored and translated by both, and nothing is written if they differ.
 """
 
 import dataclasses
+import functools
 import sys
 from pathlib import Path
 
@@ -95,10 +96,8 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     graph = translation_graph_of(loaded, job.checkpoint)
     model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint, job.data)
     sentences = compared_sentences(job, loaded)
-    finish(
-        folder,
-        check_translations(sentences, transformers_translation.scores_of(model), None) if sentences else {},
-    )
+    scores = functools.partial(transformers_translation.scores_of, model)
+    finish(folder, check_translations(sentences, scores, None) if sentences else {})
 
 
 def load(job: ExportJob) -> LoadedModel:
