@@ -162,11 +162,7 @@ def bitexts_of(job: InstructionJob) -> list[Text]:
 
 
 def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
-    """Refuse options that name what the text does not have.
-
-    Raises:
-        InputError: they do.
-    """
+    """Refuse options that name what the text does not have."""
     languages = languages_of(bitexts)
     for name, named in (
         ("--directions", [language for pair in job.directions or [] for language in pair.split("-")]),

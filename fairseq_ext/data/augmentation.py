@@ -52,11 +52,7 @@ class AugmentationConfig:
 
 
 def check_options(cfg: AugmentationConfig) -> None:
-    """Refuse values that mean nothing.
-
-    Raises:
-        InputError: one does.
-    """
+    """Refuse values that mean nothing."""
     if not 0 <= cfg.subword_dropout < 1:
         raise InputError(f"--subword-dropout {cfg.subword_dropout}: expected a number from 0 to below 1")
     if not 0 <= cfg.subword_alpha < math.inf:

@@ -84,9 +84,6 @@ class Teacher(abc.ABC):
         """Compare with the teacher that a checkpoint's training has had.
 
         A name is compared where there are no checksums: that of a running teacher is made of its options.
-
-        Raises:
-            InputError: it is another one; names both.
         """
         if state is None:
             return

@@ -51,11 +51,7 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
 
 
 def check(graph: TranslationGraph, tags, path) -> None:
-    """Refuse what fairseq does not have.
-
-    Raises:
-        InputError: names it.
-    """
+    """Refuse what fairseq does not have."""
     if graph.encoder.placement == "pre" and graph.encoder.final_norm is None:
         raise refusal(path, "its encoder has no final norm (--no-encoder-final-norm), and fairseq's has one")
     placement = tags.placement

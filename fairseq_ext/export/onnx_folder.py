@@ -102,11 +102,7 @@ def write_model(
 def write_pretrained(
     job: ExportJob, loaded: LoadedModel, preparation: Preparation, folder: Path
 ) -> tuple[ExportedTokenizer, Card]:
-    """The same of an encoder that was trained from a folder of transformers, and its model card.
-
-    Raises:
-        InputError: as `write_model`.
-    """
+    """The same of an encoder that was trained from a folder of transformers, and its model card."""
     encoder = loaded.model.encoder
     card = PretrainedCard(job.checkpoint, loaded, preparation, None, "", job.to)
     tokenizer = exported_tokenizer(

@@ -45,11 +45,7 @@ def is_pretrained(loaded: LoadedModel) -> bool:
 
 
 def check_encoder(loaded: LoadedModel, path) -> None:
-    """Refuse an encoder whose vectors need more than the states of its tokens.
-
-    Raises:
-        InputError: names the option that made it need more.
-    """
+    """Refuse an encoder whose vectors need more than the states of its tokens."""
     if not is_pretrained(loaded):
         raise refusal(
             path,

@@ -42,11 +42,7 @@ class Module:
 
 
 def check_graph(graph: EncoderGraph, path) -> None:
-    """Refuse an encoder that the library's stock modules do not compute.
-
-    Raises:
-        InputError: names what it is that has no expression.
-    """
+    """Refuse an encoder that the library's stock modules do not compute."""
     check_expressible(graph, path)
     check_head(graph.head, path)
     if graph.head.layers is not None and graph.final_norm is not None:
@@ -59,11 +55,7 @@ def check_graph(graph: EncoderGraph, path) -> None:
 
 
 def check_head(head: SentenceHead, path) -> None:
-    """Refuse a pooling that no stock module has.
-
-    Raises:
-        InputError: names it.
-    """
+    """Refuse a pooling that no stock module has."""
     if head.pooling not in POOLINGS:
         raise refusal(path, f"--pooling {head.pooling}: sentence-transformers has {', '.join(POOLINGS)}")
     if head.without_eos and head.pooling in ("mean", "max"):
@@ -73,11 +65,7 @@ def check_head(head: SentenceHead, path) -> None:
 def write_folder(
     folder: Path, encoder: nn.Module, graph: EncoderGraph, tokenizer: ExportedTokenizer, precision: str, path
 ) -> EncoderGraph:
-    """Write model, tokenizer and modules; returns the graph that was written.
-
-    Raises:
-        InputError: as `check_graph`.
-    """
+    """Write model, tokenizer and modules; returns the graph that was written."""
     check_graph(graph, path)
     graph = graph.with_rows(torch.from_numpy(tokenizer.rows))
     model = transformers_model(graph, tokenizer.special)
@@ -94,9 +82,6 @@ def write_pretrained(
 
     Returns:
         the tokenizer as the folder has it, and the card.
-
-    Raises:
-        InputError: as `check_head`.
     """
     head = SentenceHead.of(loaded.model.encoder, loaded.state["cfg"]["model"], is_cut=False)
     check_head(head, job.checkpoint)

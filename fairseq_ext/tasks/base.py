@@ -106,11 +106,7 @@ class BaseTask(FairseqTask):
         }
 
     def check_dictionary(self, state: dict) -> None:
-        """Compare the folder's dictionary with that of a checkpoint.
-
-        Raises:
-            InputError: the folder's dictionary is not that of a checkpoint's state.
-        """
+        """Compare the folder's dictionary with that of a checkpoint."""
         if state["dictionary_sha256"] != self.fingerprint:
             folder = utils.split_paths(self.cfg.data)[0]
             raise InputError(

@@ -240,11 +240,7 @@ class LinguisticPretrainingTask(BaseTask):
 
 
 def _check_translation(cfg: LinguisticPretrainingConfig) -> None:
-    """Refuse what is said of sentence pairs if there are none, or means nothing.
-
-    Raises:
-        InputError: as above.
-    """
+    """Refuse what is said of sentence pairs if there are none, or means nothing."""
     share = cfg.translation_share
     for typed, value in (("--translation-data", cfg.translation_data), ("--translation-share", share)):
         if value is not None and not cfg.translation_pairs:
