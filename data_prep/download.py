@@ -144,7 +144,7 @@ def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
     """Write one bitext, of training its first `train_pairs` lines; returns its number of lines."""
     count = 0
     outputs = [folder / f"{bitext.split}.{bitext.pair}.{code}" for code in bitext.pair.split("-")]
-    rows = islice(bitext.rows(), train_pairs if bitext.split == TRAIN else None)
+    rows = islice(bitext.rows, train_pairs if bitext.split == TRAIN else None)
     with open_outputs(outputs) as streams:
         for row in progress(rows, None, f"{bitext.split}.{bitext.pair}", "line"):
             for stream, line in zip(streams, row, strict=True):
