@@ -1,6 +1,6 @@
 """Every command of the README and the guides: run as it stands (`tests/stories`), or listed with a reason.
 
-Blocks of Python are commands, too. All are understood by their parsers (`--dry-run` of a recipe, targets of make).
+Blocks of Python are commands, too. All commands are understood by their parsers.
 """
 
 import os
