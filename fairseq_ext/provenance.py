@@ -7,7 +7,7 @@ from command_line.outputs import checksum
 from command_line.provenance import versions
 from fairseq_ext.axes.options import option
 from fairseq_ext.checkpoints.origin import initialized_from
-from fairseq_ext.checkpoints.progress import epoch_of, updates_of
+from fairseq_ext.checkpoints.progress import epoch_of, progress_label, updates_of
 from fairseq_ext.inference import LoadedModel
 
 VALIDATION_LOSSES = ("loss", "nll_loss", "nmt_loss")  # of the measures that choose the best checkpoint
@@ -34,9 +34,18 @@ def describe_checkpoint(path, state: dict) -> dict:
     }
 
 
-def describe_origin(path, data, loaded: LoadedModel) -> dict:
-    """The fields "checkpoint", "data" and "versions" of a result."""
+def describe_origin(path, data, loaded: LoadedModel, name: str | None) -> dict:
+    """The fields "system", "checkpoint", "data" and "versions" of a result.
+
+    Args:
+        name: of the system, by the user; by default it is made from the choices on all axes, and from the
+            progress of a checkpoint that was saved amid a training.
+    """
+    system = loaded.system(name)
+    if name is None:
+        system["name"] += progress_label(path)
     return {
+        "system": system,
         "checkpoint": describe_checkpoint(path, loaded.state),
         "data": {"path": str(Path(data)), "dictionary_sha256": loaded.task.fingerprint},
         "versions": versions("torch", "sacrebleu") | {"fairseq": versions("fairseq-fixed")["fairseq-fixed"]},

@@ -1,4 +1,4 @@
-"""The commands that the README and the guides show, page by page."""
+"""The commands and the lines of Python that the README and the guides show, page by page."""
 
 import re
 import shlex
@@ -18,30 +18,36 @@ LOOP = re.compile(r"for \w+ in .*?; do\s*|;?\s*\bdone\b|^do\b")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, and the head of the loop around it, `for … in …`, if there is one."""
+    """A command of a page, and the head of the loop around it, `for … in …`, if there is one.
+
+    A block of Python is a command, too.
+    """
 
     page: str
     text: str
     loop: str = ""
+    is_python: bool = False
 
     @property
     def words(self) -> list[str]:
         return shlex.split(self.text)
 
-    def in_loop(self, text: str) -> str:
+    def as_shell(self, text: str) -> str:
         """Shell code that runs `text`, in place of the command, as often as the page says."""
+        if self.is_python:
+            return f"python << 'END'\n{text}END"
         return f"{self.loop}; do {text}; done" if self.loop else text
 
     def __str__(self) -> str:
         return f"{self.page}: {self.text}"
 
 
-def blocks(text: str) -> list[str]:
-    """What is shown as shell: fenced, or indented by four columns."""
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The kind and the text of every block of code: fenced, or a command indented by four columns."""
     fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.M | re.S)
     rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     indented = re.findall(rf"^    ((?:… |{PROGRAMS} ).*)$", rest, flags=re.M)
-    return [block for kind, block in fenced if kind in SHELL] + indented
+    return fenced + [("", command) for command in indented]
 
 
 def inline(text: str) -> list[str]:
@@ -51,8 +57,12 @@ def inline(text: str) -> list[str]:
     return [code for code in found if re.match(r"(python -m \w|mnmt \w|make \w|bash \w)", code)]
 
 
-def commands_of_block(page: str, block: str) -> list[Command]:
+def commands_of_block(page: str, block: str, kind: str = "") -> list[Command]:
     """One per line; loops are what they repeat. A line with … or [OPTION] is a synopsis, and no command."""
+    if kind == "python":
+        return [Command(page, block, is_python=True)]
+    if kind not in SHELL:
+        return []
     found, loop = [], ""
     for line in block.replace("\\\n", " ").splitlines():
         head = re.search(r"for \w+ in .*?(?=; do)", line)
@@ -71,6 +81,6 @@ def shown() -> list[Command]:
     return [
         command
         for page in PAGES
-        for block in blocks((ROOT / page).read_text(encoding="utf-8"))
-        for command in commands_of_block(page, block)
+        for kind, block in blocks((ROOT / page).read_text(encoding="utf-8"))
+        for command in commands_of_block(page, block, kind)
     ]

@@ -1,6 +1,6 @@
 """Every command of the README and the guides: run as it stands (`tests/stories`), or listed with a reason.
 
-All are understood by their parsers (`--dry-run` of a recipe, the targets of make).
+Blocks of Python are commands, too. All commands are understood by their parsers.
 """
 
 import os
@@ -24,8 +24,9 @@ from tests.test_readme import FAIRSEQ_PARSERS, parse_fairseq
 # Pages whose commands a test of their own runs as they stand.
 RUN_BY = {
     "docs/embeddings.md": "tests/embeddings/test_guide.py",
+    "docs/python.md": "tests/eval/test_api.py",
 }
-# What no test runs as it stands: page, how the commands begin (a regular expression), why.
+# What no story runs as it stands: page, how the commands begin (a regular expression), why.
 NOT_RUN = (
     (
         "README.md",
@@ -36,6 +37,11 @@ NOT_RUN = (
     ("docs/data_preparation.md", "python -m data_prep download (opus100|mtdata)", "needs the network"),
     ("docs/data_preparation.md", ".* --from-folder /data/", "stands for the reader's own copy of a corpus"),
     ("docs/data_preparation.md", ".* ja=jumanpp", "needs the program Juman++"),
+    (
+        "docs/losses.md",
+        "from dataclasses|import torch",
+        "the files of a new loss; as tests/integration/test_adding.py adds them",
+    ),
     ("docs/evaluation.md", "python3.11 -m venv|comet-env/bin/pip", "installs from the network"),
     ("docs/evaluation.md", ".* --comet-model Unbabel", "needs a model to download"),
     ("docs/linguistic_pretraining.md", ".* --dask", "needs a cluster"),
@@ -138,9 +144,17 @@ def test_a_loop_is_run_as_the_page_shows_it():
         Command("page", "make c"),
     ]
     assert (
-        Command("page", "bash $one", "for one in a b").in_loop("bash x") == "for one in a b; do bash x; done"
+        Command("page", "bash $one", "for one in a b").as_shell("bash x") == "for one in a b; do bash x; done"
     )
-    assert Command("page", "make c").in_loop("make d") == "make d"
+    assert Command("page", "make c").as_shell("make d") == "make d"
+
+
+def test_a_block_of_python_is_one_command():
+    block = "for name in names:\n    print(name)\n"
+    (command,) = commands_of_block("page", block, "python")
+    assert subprocess.run(
+        ["bash", "-c", command.as_shell("names = ['a', 'b']\n" + block)], capture_output=True, text=True
+    ).stdout.split() == ["a", "b"]
 
 
 def test_a_command_is_run_once():
@@ -162,6 +176,9 @@ def test_the_tests_that_are_named_read_their_page():
 
 @pytest.mark.parametrize("command", SHOWN, ids=lambda one: str(one)[:80])
 def test_a_command_is_understood(command):
+    if command.is_python:
+        compile(command.text, command.page, "exec")
+        return
     words = command.words
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.M)

@@ -76,7 +76,8 @@ def structure_files(folder) -> list[Path]:
     """The files of structures of a folder, sorted; hidden ones are what a killed command has left."""
     paths = sorted(path for path in Path(folder).glob("[!.]*") if is_structure_file(path))
     if not paths:
-        raise InputError(f"{folder}: no structures, expected files that `bunsetsu` or `phrases` wrote")
+        missing = "structures" if Path(folder).is_dir() else "such folder"
+        raise InputError(f"{folder}: no {missing}, expected files that `bunsetsu` or `phrases` wrote")
     return paths
 
 

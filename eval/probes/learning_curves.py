@@ -60,7 +60,7 @@ def measure(options: Options) -> Measured:
     for checkpoints in trainings.values():
         first = next(iter(checkpoints.values()))
         run = {"dataset": first.dataset, "split": first.record["split"]}
-        measured.add({"system": first.system | {"name": first.name}} | run, curves(checkpoints, recognized))
+        measured.add({"system": training_of(first)} | run, curves(checkpoints, recognized))
     return measured
 
 
@@ -91,14 +91,23 @@ def by_training(runs: Iterable[Run]) -> dict[tuple, dict[int, Run]]:
             raise InputError(
                 f"{run.path}: does not say after how many updates its checkpoint is; make it again"
             )
-        checkpoints = trainings[run.dataset, run.name, run.seed]
+        name = training_of(run)["name"]
+        checkpoints = trainings[run.dataset, name, run.seed]
         if other := checkpoints.get(updates):
             raise InputError(f"{run.path} and {other.path}: both are after {updates} updates")
         for other in checkpoints.values():
             check_one_training(other, run)
-        check_measured_alike(first.setdefault((run.dataset, run.name), run), run)
+        check_measured_alike(first.setdefault((run.dataset, name), run), run)
         checkpoints[updates] = run
     return {key: dict(sorted(checkpoints.items())) for key, checkpoints in trainings.items()}
+
+
+def training_of(run: Run) -> dict:
+    """The record of its system, whose name is that of the whole training."""
+    from fairseq_ext.checkpoints.progress import progress_label
+
+    label = progress_label(field(run.record, "checkpoint.path", str, run.path))
+    return run.system | {"name": run.name.removesuffix(label)}
 
 
 def checkpoint_of(run: Run) -> str:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -18,7 +19,7 @@ from eval.probes.classifiers import Trained, train
 from eval.probes.labels import ControlTask, LabelFile, Labels, Languages
 from eval.probes.parallel import FINAL_NORM, OUTPUT, describe
 from eval.probes.protocol import unconverged
-from eval.probes.store import SIDES, StateStore
+from eval.probes.store import SIDES, StatePart, StateStore
 from eval.probes.tested import GROUPS, Answers, answered
 from eval.probes.training_set import TrainingSet
 
@@ -174,47 +175,52 @@ def directions_of(store: StateStore, options, labels: Labels, side: str) -> tupl
 def learn(
     store: StateStore, options, labels: Labels, side: str, directions: tuple[list[Direction], ...], task: str
 ) -> Side:
-    """Train and test the classifiers of a side."""
-    learned_from, tested_on = directions
+    """Train and test the classifiers of a side. All labels are read before the training, which takes long."""
+    (parts, gold), test_set = (
+        labelled_parts(store, labels, split, of_split, side)
+        for split, of_split in zip((options.train_split, options.test_split), directions, strict=True)
+    )
     classes = [len(names) for names in labels.classes.values()]
-    parts = [getattr(store, side)(options.train_split, direction) for direction in learned_from]
-    gold = [
-        labels.of(part, options.train_split, direction, side)
-        for part, direction in zip(parts, learned_from, strict=True)
-    ]
     sentences = TrainingSet(parts, gold, options.tokens)
     if not sentences.token_counts().any():
         raise InputError(f"{parts[0].path}: no tokens left to learn from; use --tokens all")
     trained = train(sentences, classes, options.complete(), f"train {side}{task}", options.balance)
-    answers = tested(store, options, labels, side, tested_on, trained.classifiers)
-    return Side(side, layers_of(store, side), sentences, trained, answers)
+    answers = tested(test_set, trained.classifiers, options.tokens, classes, side)
+    return Side(
+        side, layers_of(store, side), sentences, trained, dict(zip(directions[1], answers, strict=True))
+    )
 
 
 def tested(
-    store: StateStore, options, labels: Labels, side: str, directions: list[Direction], classifiers
-) -> dict[Direction, list[Answers]]:
+    test_set: tuple[list[StatePart], list[np.ndarray]],
+    classifiers,
+    tokens: str,
+    classes: list[int],
+    side: str,
+) -> Iterator[list[Answers]]:
     """What the classifiers answer, per direction and question; parts that directions share are read once."""
-    by_direction: dict[Direction, list[Answers]] = {}
-    answers_of_parts: dict[str, list[Tensor]] = {}
-    for direction in progress(directions, len(directions), f"test {side}", "direction"):
-        name = store.part_name(options.test_split, direction, side)
-        part = getattr(store, side)(options.test_split, direction)
-        if name not in answers_of_parts:
-            answers_of_parts[name] = answered(classifiers, part)
-        gold = labels.of(part, options.test_split, direction, side)
-        by_direction[direction] = [
-            Answers.of(answers, of_question, part, options.tokens, len(names))
-            for answers, of_question, names in zip(
-                answers_of_parts[name], gold, labels.classes.values(), strict=True
-            )
+    of_parts: dict[Path, list[Tensor]] = {}
+    for part, gold in progress(zip(*test_set, strict=True), len(test_set[0]), f"test {side}", "direction"):
+        if part.path not in of_parts:
+            of_parts[part.path] = answered(classifiers, part)
+        answers = [
+            Answers.of(*of_question, part, tokens, size)
+            for *of_question, size in zip(of_parts[part.path], gold, classes, strict=True)
         ]
-        if not by_direction[direction][0].tokens:
-            raise InputError(
-                f"{part.path}: no tokens left of direction {format_direction(direction)}"
-                + (": every output is empty" if side == "decoder" else "")
-                + "; use --tokens all"
-            )
-    return by_direction
+        if not answers[0].tokens:
+            empty = ": every output is empty" if side == "decoder" else ""
+            raise InputError(f"{part.path}: no tokens left{empty}; use --tokens all")
+        yield answers
+
+
+def labelled_parts(
+    store: StateStore, labels: Labels, split: str, directions: list[Direction], side: str
+) -> tuple[list[StatePart], list[np.ndarray]]:
+    """The states of every direction, and the labels of their tokens, questions x tokens."""
+    parts = [getattr(store, side)(split, direction) for direction in directions]
+    return parts, [
+        labels.of(part, split, direction, side) for part, direction in zip(parts, directions, strict=True)
+    ]
 
 
 # --- rows

@@ -15,7 +15,7 @@ from command_line.errors import InputError
 from command_line.measurements import Measured, numbers
 from command_line.option_classes import positional
 from eval.checks import check_lines, lines_of, only_seeds
-from eval.probes.learning_curves import by_training, runs_in
+from eval.probes.learning_curves import by_training, runs_in, training_of
 from eval.probes.parallel import OUTPUT
 from eval.probes.training_logs import LOG, finite, validations
 from eval.probes.validation_curves import METRICS
@@ -58,7 +58,7 @@ def checkpoints_of(files: list[Path]) -> dict[tuple, dict[int, Run]]:
     trainings, first = by_training(runs), {}
     for run in runs:
         lines = lines_of(rows_of(run))
-        other, expected = first.setdefault((run.dataset, run.name), (run, lines))
+        other, expected = first.setdefault((run.dataset, training_of(run)["name"]), (run, lines))
         check_lines(other, run, expected, lines, only_seeds(run))
     return trainings
 
@@ -80,7 +80,7 @@ def measure(trainings: dict[tuple, dict[int, Run]]) -> Measured:
     measured = Measured()
     for checkpoints in trainings.values():
         *_, last = checkpoints.values()
-        run = {"system": last.system, "dataset": last.dataset, "split": last.value("split")}
+        run = {"system": training_of(last), "dataset": last.dataset, "split": last.value("split")}
         measured.add(run, curve(checkpoints))
     return measured
 

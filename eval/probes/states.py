@@ -59,8 +59,8 @@ def main(options: StatesCommand) -> None:
             f"--input: needs a model that reads raw text, found --checkpoint {job.model.checkpoint} with its"
             " binarized folder; leave it out"
         )
-    files = job.model.data_files(job.splits)
-    stamp = Stamp(options.output / ".states.done", KIND, settings_of(job), files)
+    settings = settings_of(job)  # first of all, whether there is such a checkpoint
+    stamp = Stamp(options.output / ".states.done", KIND, settings, job.model.data_files(job.splits))
     if not stamp.is_current(options.force):
         extract(job, options.output, stamp, continued=not options.force)
 

@@ -98,11 +98,10 @@ class EvaluatedModel(NamedModel):
         from fairseq_ext.provenance import describe_origin
 
         first, *others = self.checkpoints
-        origin = describe_origin(first, self.data, loaded)
+        origin = describe_origin(first, self.data, loaded, self.name)
         if others:
             origin["checkpoint"]["ensemble"] = [checksum(path) for path in (first, *others)]
         return {
-            "system": loaded.system(self.name),
             **origin,
             "dataset": self.dataset or dataset_of(self.data),
             "command": command_typed("eval"),

@@ -86,10 +86,10 @@ class FairseqModel(RawTextModel):
     def provenance(self, translator: Translator) -> dict:
         from fairseq_ext.provenance import describe_origin
 
-        origin = describe_origin(self.checkpoint, self.data, translator.loaded)
+        origin = describe_origin(self.checkpoint, self.data, translator.loaded, self.name)
         preparation = self.preparation()
         return {
-            "system": translator.loaded.system(self.name),
+            "system": origin["system"],
             "checkpoint": origin["checkpoint"],
             "tokenizers": preparation.tokenizers,
             "subword": preparation.subword["type"],

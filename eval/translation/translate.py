@@ -79,8 +79,9 @@ def main(options: TranslateOptions) -> None:
         return
     job = TranslationJob(model, options.sets, options.how)
     job.how.check()
+    settings = settings_of(job)  # first of all, whether there is such a checkpoint
     files = [*job.model.data_files([job.sets.split]), *job.how.rescoring.files]
-    stamp = Stamp(options.output / ".translate.done", "translate", settings_of(job), files)
+    stamp = Stamp(options.output / ".translate.done", "translate", settings, files)
     step = JournaledStep(stamp, options.force)
     if not step.is_complete():
         translate(job, options.output, step)

@@ -1,6 +1,5 @@
 """What `eval.api` offers, and the page that shows it, run as it stands."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,12 @@ import pytest
 from command_line.errors import InputError
 from eval.api import load_model, probe, read_rows, write_store
 from eval.probes.store import StateStore
+from tests.documented_commands import shown
 from tests.eval.conftest import TEXTS, write_lines
 from tests.eval.translation.packages import package, write_checkpoint, write_data
 from tests.eval.translation.transformers_folders import write_nllb
 
-PAGE = Path(__file__).parents[2] / "docs/python.md"
+PAGE = "docs/python.md"
 
 
 def write_system(folder: Path) -> Path:
@@ -35,8 +35,9 @@ def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, command, capsys):
     assert command("translate", *given, "example/of_nllb").status == 0
     assert command("score", "example/of_nllb", "--workers", 1).status == 0
     names: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
-        exec(compile(code, str(PAGE), "exec"), names)
+    for block in shown():
+        if block.page == PAGE:
+            exec(compile(block.text, PAGE, "exec"), names)
     printed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert [name for name in printed if name in names["model"].hidden.layers["encoder"]] == [
         "L0", "L1", "encoder-norm",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import hanging
+from tests.documented_commands import shown
 from tests.integration.commands import REPOSITORY
 from tests.integration.training import training
 
@@ -28,30 +29,11 @@ FOLDERS = (
     "recipes",
 )
 
+LOSS, TEST_OF_LOSS = [one.text for one in shown() if one.page == "docs/losses.md" and one.is_python]
 FILES = {
-    # a loss: the mean squared state on top of the encoder
-    "fairseq_ext/losses/small.py": '''
-from dataclasses import dataclass
-
-from fairseq_ext.losses.weighted_loss import Term, WeightedLoss, states_of
-from fairseq_ext.options import option
-
-
-@dataclass
-class SmallStatesOptions:
-    weight: float = option("of the loss", 0.1)
-
-
-class SmallStates(WeightedLoss):
-    """States on top of the encoder should be small."""
-
-    name = "small_states"
-    Options = SmallStatesOptions
-
-    def forward(self, outputs, batch) -> Term:
-        value = states_of(outputs.source).float().square().mean()
-        return Term(self.options.weight * batch["ntokens"] * value, value.detach(), 1)
-''',
+    # a loss and its test: as docs/losses.md shows them
+    "fairseq_ext/losses/small_states.py": LOSS,
+    "tests/fairseq_ext/test_small_states.py": TEST_OF_LOSS,
     # a probe: the number of lines of a log
     "eval/probes/log_length.py": '''
 """Length of training logs, in lines."""
@@ -165,7 +147,10 @@ experiment "$@"
 }
 LINES = {  # file -> (a line of it, what is put in front of that line)
     "fairseq_ext/losses/registry.py": [
-        ("from fairseq_ext.losses.weighted_loss", "from fairseq_ext.losses.small import SmallStates\n"),
+        (
+            "from fairseq_ext.losses.weighted_loss",
+            "from fairseq_ext.losses.small_states import SmallStates\n",
+        ),
         ("        WordContrastive,", "        SmallStates,\n"),
     ],
     "fairseq_ext/modules/residual_block.py": [
@@ -243,6 +228,12 @@ def test_a_loss_a_norm_and_tags_train_translate_and_are_named(copy, data, tmp_pa
     )  # fmt: skip
     name = json.loads((tmp_path / "out/translate.json").read_text())["system"]["name"]
     assert "NoNorm" in name and "T-BOTH" in name and "small_states" in name.replace(" ", "_").lower()
+
+
+def test_the_test_of_the_loss_passes(copy):
+    assert "1 passed" in python(
+        copy, "pytest", "-p", "no:cacheprovider", "tests/fairseq_ext/test_small_states.py"
+    )
 
 
 def test_a_probe_is_a_command_and_a_section_of_the_report(copy, tmp_path):

@@ -54,7 +54,7 @@ class Story:
             for training, replacement in self.small:
                 text, replaced = re.subn(training, replacement, text)
                 small |= {training} if replaced else set()
-            lines.append(command.in_loop(text))
+            lines.append(command.as_shell(text))
         assert not before and len(small) == len(self.small), "no command begins so"
         return "\n".join(lines)
 

@@ -72,6 +72,7 @@ def test_what_a_killed_command_has_left_is_no_structure(step, folders, capsys):
     (root / "ana/train.en-ja.en.bunsetsu").unlink()
     for found in (structures_step(step, root), step("position-changes", "--input", root / "ana")):
         assert found[0] == 2 and "ana: no structures, expected files that `bunsetsu` or" in found[1]
+    assert "gone: no such folder, expected files" in step("position-changes", "--input", root / "gone")[1]
 
 
 @pytest.mark.parametrize("space", ["  ", "\u2003", "\u3000", "\t", "\u00a0"])

@@ -94,9 +94,13 @@ def test_a_label_of_a_sentence_is_that_of_all_its_words(tmp_path, llr):
         ("valid\tde-en\tencoder\t1\ta", "sentence 1 has labels in an earlier line"),
         ("valid\tde-en\tencoder\t21\ta", "sentence 21, but valid.encoder.de-en has 20"),
         ("valid\tde-en\tencoder\t20\ta b c d e f g", "7 labels, but sentence 20 of valid.encoder.de-en has"),
+        ("test\tde-en\tencoder\t21\ta", "sentence 21, but test.encoder.de-en has 20"),
     ],
 )
-def test_a_label_that_is_of_no_token_is_named(tmp_path, llr, one_line, line, message):
+def test_a_label_that_is_of_no_token_is_named_before_the_training(
+    tmp_path, llr, one_line, monkeypatch, line, message
+):
+    monkeypatch.setattr("eval.probes.recognition.train", None)
     store = write_store(tmp_path / "s", noise, SPLITS)
     rows = [f"{split}\tde-en\tencoder\t{n}\t{'ab'[n % 2]}" for split in SPLITS for n in range(1, 11)]
     file = tmp_path / "labels.tsv"

@@ -31,11 +31,12 @@ def folders(tmp_path):
     for name, seed in RUNS:
         for number, updates in enumerate(UPDATES):
             sha256 = f"{name}{seed}{updates}".encode().hex().zfill(64)
-            system = {"name": name, "seed": seed}
+            system = {"name": f"{name}, {updates} updates", "seed": seed}
+            path = f"{name}-{seed}/checkpoint_1_{updates}.pt"
             zero_shot = {"bleu": BLEU[name, seed][number], "off_target": OFF_TARGET[name, seed][number]}
             scores = {
                 "format": 1, "kind": "scores", "system": system, "data": {"path": "toy"}, "split": "valid",
-                "checkpoint": {"path": "x.pt", "sha256": sha256, "updates": updates},
+                "checkpoint": {"path": path, "sha256": sha256, "updates": updates},
                 "directions": {"de-fr": scored_direction("zero-shot", **zero_shot)}, "scoring": SCORING,
             }  # fmt: skip
             scored.append(write_scores(tmp_path / f"{name}-{seed}-{updates}/scores.json", scores).parent)

@@ -251,7 +251,7 @@ def test_a_direction_whose_outputs_are_all_empty(tmp_path, llr, monkeypatch, one
     monkeypatch.setattr(stores, "random_sentences", with_empty)
     store = write_store(tmp_path / "s", noise)
     assert len(llr(store))
-    message = "no tokens left of direction de-fr: every output is empty; use --tokens all"
+    message = "decoder.de-fr: no tokens left: every output is empty; use --tokens all"
     one_line(llr(store, options=["--tokens", "words"]), message)
 
 

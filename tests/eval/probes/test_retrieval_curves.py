@@ -32,8 +32,8 @@ def folders(tmp_path):
             middle = SENTENCE[name, seed][number]
             checkpoint = {"path": str(training / f"checkpoint_1_{updates}.pt"), "updates": updates}
             run = {
-                "system": {"name": name, "seed": seed}, "dataset": "toy", "split": "valid",
-                "checkpoint": checkpoint,
+                "system": {"name": f"{name}, {updates} updates", "seed": seed}, "dataset": "toy",
+                "split": "valid", "checkpoint": checkpoint,
             }  # fmt: skip
             rows = []
             for pair, change in (("de-en", -0.05), ("en-fr", 0.05)):

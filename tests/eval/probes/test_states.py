@@ -1,12 +1,15 @@
 """`eval probe states`: states are those of step-by-step decoding, every token has its own, none is lost."""
 
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from command_line.errors import InputError
+from command_line.measurements import read_rows
 from eval.probes.hidden_states import forced_states
 from eval.probes.states import choose_layers
 from eval.probes.store import StateStore, layer_names
@@ -84,6 +87,24 @@ def test_the_index_knows_the_text(folder, checkpoint, states):
     assert digests("other", "--max-lines", "1") != digests_known
     (folder / "text/test.de-en.de").write_text("one de\ntwo\nbeyond\nthem\n")
     assert digests("beyond") == digests_known
+
+
+def test_checkpoints_of_one_training_are_shown_side_by_side(command, checkpoint, states, tmp_path):
+    path = Path(checkpoint())
+    names = {
+        "checkpoint_best.pt": "PreNorm S-ENC-T-DEC",
+        "checkpoint_1_200.pt": "PreNorm S-ENC-T-DEC, 200 updates",
+        "checkpoint_2_500.pt": "PreNorm S-ENC-T-DEC, 500 updates",
+        "checkpoint2.pt": "PreNorm S-ENC-T-DEC, epoch 2",
+    }
+    folders = []
+    for file in names:
+        shutil.copyfile(path, tmp_path / file)
+        folders.append(states(str(tmp_path / file), "--splits", "test", output=f"of {file}").folder)
+    assert command("probe", "cosine", *folders, "--output", tmp_path / "out").status == 0
+    assert {row["system"] for row in read_rows(tmp_path / "out/cosine.csv")} == set(names.values())
+    named = states(str(tmp_path / "checkpoint_1_200.pt"), "--name", "mine", output="named")
+    assert named.system["name"] == "mine"
 
 
 # --- the claim behind the forced pass

@@ -62,3 +62,13 @@ def test_another_checkpoint_of_the_same_name(tmp_path):
     (tmp_path / "best.pt").unlink()
     with pytest.raises(InputError, match=r"best\.pt: no such file; expected a fairseq checkpoint"):
         settings_of(job(tmp_path))
+
+
+@pytest.mark.parametrize("step", [["translate"], ["probe", "states"]])
+def test_a_checkpoint_that_is_not_there_is_said_before_its_data(command, tmp_path, step):
+    result = command(
+        *step, "--checkpoint", tmp_path / "gone.pt", "--data", tmp_path, "--output", tmp_path / "out"
+    )
+    assert result.status == 2
+    expected = "a fairseq checkpoint, or a folder of `python -m fairseq_ext package`"
+    assert result.err == f"error: {tmp_path}/gone.pt: no such file; expected {expected}\n"
