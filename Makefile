@@ -59,8 +59,8 @@ bench: quickstart ## run the benchmarks, one after the other; two of them measur
 lint: $(STAMP) ## check style and shell scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	find recipes .ci -type f \( -name '*.sh' -o -name run \) -print0 | xargs -0 -n 1 bash -n
-	if [ -x $(BIN)/shellcheck ]; then find recipes .ci -type f \( -name '*.sh' -o -name run \) -exec $(BIN)/shellcheck -x {} +; fi
+	find recipes benchmarks .ci -type f \( -name '*.sh' -o -name run \) -print0 | xargs -0 -n 1 bash -n
+	if [ -x $(BIN)/shellcheck ]; then find recipes benchmarks .ci -type f \( -name '*.sh' -o -name run \) -exec $(BIN)/shellcheck -x {} +; fi
 
 format: $(STAMP) ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .

@@ -37,13 +37,13 @@ def main(options: Options) -> None:
     import torch
 
     torch.set_num_threads(options.threads)
-    encoder, model_options, end = make_encoder(options.layers, options.width, options.tokens)
+    encoder, end = make_encoder(options.layers, options.width, options.tokens)
     generator = torch.Generator().manual_seed(2)
     ids = torch.randint(4, VOCABULARY, (options.batch, options.tokens), generator=generator)
     ids[:, -1] = end
     variants = {"PyTorch, float32": lambda: encoder(ids)["sentence_vectors"].numpy()}
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        for precision, session in sessions(encoder, model_options, options.tokens, end, Path(folder)).items():
+        for precision, session in sessions(encoder, ids, Path(folder)).items():
             given = {"input_ids": ids.numpy(), "attention_mask": torch.ones_like(ids).numpy()}
             variants[f"onnxruntime, {precision}"] = lambda session=session, given=given: session.run(
                 None, given
@@ -52,7 +52,7 @@ def main(options: Options) -> None:
 
 
 def make_encoder(layers: int, width: int, tokens: int):
-    """A sentence encoder with random weights, its options, and the id of `</s>`."""
+    """A sentence encoder with random weights, and the id of `</s>`."""
     import torch
     from fairseq.data import Dictionary
 
@@ -73,23 +73,20 @@ def make_encoder(layers: int, width: int, tokens: int):
     torch.manual_seed(1)
     task = SimpleNamespace(source_dictionary=dictionary, target_dictionary=dictionary)
     model = SentenceEncoderModel.build_model(chosen, task).eval()
-    return model.encoder, chosen, dictionary.eos()
+    return model.encoder, dictionary.eos()
 
 
-def sessions(encoder, model_options, tokens: int, end: int, folder: Path) -> dict:
-    """Sessions of onnxruntime by precision."""
-    import onnx
+def sessions(encoder, ids, folder: Path) -> dict:
+    """Sessions of onnxruntime by precision; `ids` are a batch."""
+    import torch
 
     from data_prep.model_folders.graphs import MODEL, load_session
-    from fairseq_ext.export.encoder_graph import graph_of
-    from fairseq_ext.export.onnx_folder import FLOAT32, INT8, quantize
-    from fairseq_ext.export.onnx_graph import onnx_model
+    from fairseq_ext.export.onnx_folder import FLOAT32, INT8, TokenizersEncoder, quantize, trace
 
     for precision in (FLOAT32, INT8):
         (folder / precision).mkdir()
-    onnx.save(
-        onnx_model(graph_of(encoder, model_options, tokens, "the model"), end), folder / FLOAT32 / MODEL
-    )
+    traced = TokenizersEncoder(encoder, torch.arange(VOCABULARY), 0).eval()
+    trace(traced, ids, folder / FLOAT32 / MODEL)
     quantize(folder / FLOAT32 / MODEL, folder / INT8 / MODEL)
     return {precision: load_session(folder / precision) for precision in (FLOAT32, INT8)}
 

@@ -77,7 +77,6 @@ class Stamp:
         path: of the record; what the step writes lies in its folder or below.
         name: of the step, for messages and the mark of an unfinished one.
         settings: whatever determines the output besides the files that are read.
-        inputs: the files that are read.
 
     Attributes:
         inputs: name -> identity of what is read; may be set later by a step that finds its inputs itself.

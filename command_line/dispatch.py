@@ -77,7 +77,6 @@ def run(
 
     Args:
         package: the name that the user types after `python -m`.
-        description: one sentence for the overview.
         steps: step name -> (module that implements it, one-line summary).
         argv: arguments after the package's name; the process's own by default.
 

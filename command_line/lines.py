@@ -11,8 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from command_line.errors import InputError, at
-from command_line.xz import open_xz
-from command_line.zstd import open_zstd
+from command_line.frames import open_xz, open_zstd
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
@@ -125,7 +124,6 @@ def read_stream(stream: Iterable[bytes], name: str) -> Iterator[str]:
     """As `read_lines`, of an open stream: every line as soon as it is there.
 
     Args:
-        stream: binary, such as `sys.stdin.buffer`.
         name: in place of a path, for errors.
 
     Raises:

@@ -51,12 +51,10 @@ def option(
     says it.
 
     Args:
-        help: its line of `--help`.
         default: of the option and of the field; a `required` option has none.
         compare: False for an option that says how the work is done, not what comes of it.
         flags: how it is typed; `--field-name` by default.
         among: the options that exclude each other.
-        argument: further arguments of argparse's `add_argument`.
     """
     metadata = {"flags": flags, "among": among, "argument": {"help": help, **argument}}
     if argument.get("required"):
@@ -140,7 +138,6 @@ def from_arguments(kind: type[Options], args: Namespace) -> Options:
 
     Args:
         kind: the dataclass. A field that is a dataclass itself takes its own options.
-        args: what argparse found.
     """
     return kind(
         **{

@@ -114,12 +114,11 @@ def main(job: BinarizeJob) -> None:
         return
     ids = token_ids(job.input / DICTIONARY)
     check_parallel(texts)
-    step.begin(is_data_file, subfolder="text")
-    for path in filter(is_of_sentences, job.output.iterdir()):
-        path.unlink()  # of the sentences before; no record of ours lists it
-    with make_workers(job.workers, job.dask) as workers:
-        write_data(job, texts, raw, ids, record, workers)
-    step.finish()
+    with step.writing(is_data_file, subfolder="text"):
+        for path in filter(is_of_sentences, job.output.iterdir()):
+            path.unlink()  # of the sentences before; no record of ours lists it
+        with make_workers(job.workers, job.dask) as workers:
+            write_data(job, texts, raw, ids, record, workers)
 
 
 def write_data(
@@ -129,7 +128,6 @@ def write_data(
 
     Args:
         raw: the untokenized text of the evaluation sets, by set and pair.
-        ids: as of `BlockBinarizer`.
     """
     languages = languages_of(texts)
     for language in languages:

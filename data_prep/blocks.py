@@ -30,9 +30,6 @@ class Block(NamedTuple):
     def text(self, side: int = 0, nul: bool = False) -> str:
         """The lines of one file, each ended by a line feed.
 
-        Args:
-            nul: as of `decode` (`command_line.lines`).
-
         Raises:
             InputError: a line is not UTF-8, or has a NUL; names file and line.
         """

@@ -247,17 +247,14 @@ def clean_training(text: Text, job: Cleaning, evaluation: dict, workers: Workers
                 removed["duplicate"] = int(flags.sum())
             write_unflagged(paths, flags, text.outputs(job.output))
             if columns:
-                write_scores(scores, columns, flags, job.output / scores_name(text))
+                write_scores(scores, columns, flags, job.output / f"scores.{text.split}.{text.pair}.tsv")
     written = read - removed.total()
     if not written:
         kind = "pair" if text.is_bitext else "line"
-        raise InputError(f"{text.paths[0]}: no {kind} is left of {read}: {_in_words(removed)}")
+        reasons = ", ".join(f"{removed[reason]} {reason}" for reason in REASONS if removed[reason])
+        raise InputError(f"{text.paths[0]}: no {kind} is left of {read}: {reasons}")
     counts = {reason: removed[reason] for reason in reasons_of(job.limits)}
     return {"read": read, "written": written, "changed": changed, "removed": counts}
-
-
-def scores_name(text: Text) -> str:
-    return f"scores.{text.split}.{text.pair}.tsv"
 
 
 def write_scores(scores: Path, columns: list[str], flags, output: Path) -> None:
@@ -293,10 +290,6 @@ def unflagged_blocks(paths: list[Path], flags) -> Iterator[Sequence[bytes]]:
             b"".join(line + b"\n" for line, good in zip(text.split(b"\n"), keep, strict=False) if good)
             for text in block.texts
         ]
-
-
-def _in_words(removed: Counter) -> str:
-    return ", ".join(f"{removed[reason]} {reason}" for reason in REASONS if removed[reason])
 
 
 def report(counts: dict[str, dict]) -> str:
@@ -335,12 +328,13 @@ def main(job: Cleaning) -> None:
     )
     if step.is_complete(job.force):
         return
-    step.begin(lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores."))
-    counts = clean(job, texts, others)
-    write_text(job.output / REPORTS[0], report(counts))
-    write_json(job.output / REPORTS[1], {"corpora": counts})
-    print(report(counts), end="")
-    step.finish()
+    with step.writing(
+        lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores.")
+    ):
+        counts = clean(job, texts, others)
+        write_text(job.output / REPORTS[0], report(counts))
+        write_json(job.output / REPORTS[1], {"corpora": counts})
+        print(report(counts), end="")
 
 
 def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:

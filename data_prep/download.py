@@ -144,7 +144,7 @@ def write_bitext(bitext, folder: Path, train_pairs: int | None = None) -> int:
     """Write one bitext, of training its first `train_pairs` lines; returns its number of lines."""
     count = 0
     outputs = [folder / f"{bitext.split}.{bitext.pair}.{code}" for code in bitext.pair.split("-")]
-    rows = islice(bitext.rows(), train_pairs if bitext.split == TRAIN else None)
+    rows = islice(bitext.rows, train_pairs if bitext.split == TRAIN else None)
     with open_outputs(outputs) as streams:
         for row in progress(rows, None, f"{bitext.split}.{bitext.pair}", "line"):
             for stream, line in zip(streams, row, strict=True):
@@ -195,13 +195,12 @@ def main(job: DownloadJob) -> None:
         remove_leftovers(downloads)
         # What is missing fails before old files go; but for corpora of mtdata, which come one by one.
         splits = list(find_splits(job, languages, source))
-        step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
-        counts = {
-            f"{bitext.split}.{bitext.pair}": write_bitext(bitext, job.output, job.train_pairs)
-            for bitext in splits
-        }
-        step.stamp.inputs = source.identities(source.asked)
+        with step.writing(lambda path: is_corpus_file(path) or path.name == REPORT):
+            counts = {
+                f"{bitext.split}.{bitext.pair}": write_bitext(bitext, job.output, job.train_pairs)
+                for bitext in splits
+            }
+            step.stamp.inputs = source.identities(source.asked)
+            write_json(job.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
     for difference in compare_with_paper(job.name, counts, job.train_pairs):
         print(f"download: {difference}", file=sys.stderr)
-    write_json(job.output / REPORT, {"lines": counts, "sha256": read_sums(downloads)})
-    step.finish()

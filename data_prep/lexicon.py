@@ -54,14 +54,12 @@ def main(job: LexiconJob) -> None:
     step = StepFolder(job.output, "lexicon", settings, reads=reads, inputs=(job.input, job.alignments))
     if step.is_complete(job.force):
         return
-    step.begin(lambda path: path.suffix == ".txt")
-    with make_workers(job.workers, job.dask) as workers:
+    with step.writing(lambda path: path.suffix == ".txt"), make_workers(job.workers, job.dask) as workers:
         for text in training:
             blocks = workers.map(aligned_words, read_blocks(*text.paths, links[text.pair]))
             shown = progress(blocks, None, f"lexicon {text.pair}", "word", size=Counter.total)
             counted = chain.from_iterable(block.items() for block in shown)
             write_dictionaries(job, text.pair, PairCounts(counted).at_least(job.min_count))
-    step.finish()
 
 
 def aligned_words(block: Block) -> Counter:

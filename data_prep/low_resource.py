@@ -88,7 +88,7 @@ def main(job: LowResourceJob) -> None:
             f"--sizes {','.join(job.sizes)}: leaves no pairs for pre-training; give --monolingual DIR"
         )
     inputs = (job.input, *([job.monolingual] if own else []))  # which no output may be
-    ranks = random_ranks(lines, job.seed)
+    ranks = numpy.random.default_rng(job.seed).permutation(lines)  # those below n are a random sample of n
     settings, reads = {"first": job.first, "seed": job.seed}, paths_of(bitexts)
     folder, largest = job.output / MONOLINGUAL, max(limits.values())
     if not own:
@@ -106,25 +106,25 @@ def main(job: LowResourceJob) -> None:
             drawn = settings | {"size": size} | of_pairs
             step = StepFolder(job.output / name, "low-resource", drawn, reads, inputs)
             if not step.is_complete(job.force):
-                step.begin(is_corpus_file)
-                copy_lines(train.paths, train.outputs(job.output / name), workers, ranks < size)
-                for bitext in bitexts:
-                    if bitext.split != TRAIN:
-                        copy_lines(bitext.paths, bitext.outputs(job.output / name), workers)
-                step.finish()
+                with step.writing(is_corpus_file):
+                    copy_lines(train.paths, train.outputs(job.output / name), workers, ranks < size)
+                    for bitext in bitexts:
+                        if bitext.split != TRAIN:
+                            copy_lines(bitext.paths, bitext.outputs(job.output / name), workers)
         if not pretraining.is_complete(job.force):
-            pretraining.begin(is_corpus_file)
-            outputs = [folder / monolingual_name(TRAIN, language) for language in train.languages]
-            if own:
-                for path, output in zip(own, outputs, strict=True):
-                    copy_lines([path], [output], workers)
-            else:
-                write_shuffled(train, outputs, ranks >= largest, job.seed)
-            for bitext in bitexts:  # there may be sets of other pairs, with the same languages
-                if (bitext.split, bitext.pair) == (VALID, train.pair):
-                    outputs = [folder / monolingual_name(VALID, language) for language in bitext.languages]
-                    copy_lines(bitext.paths, outputs, workers)
-            pretraining.finish()
+            with pretraining.writing(is_corpus_file):
+                outputs = [folder / monolingual_name(TRAIN, language) for language in train.languages]
+                if own:
+                    for path, output in zip(own, outputs, strict=True):
+                        copy_lines([path], [output], workers)
+                else:
+                    write_shuffled(train, outputs, ranks >= largest, job.seed)
+                for bitext in bitexts:  # there may be sets of other pairs, with the same languages
+                    if (bitext.split, bitext.pair) == (VALID, train.pair):
+                        outputs = [
+                            folder / monolingual_name(VALID, language) for language in bitext.languages
+                        ]
+                        copy_lines(bitext.paths, outputs, workers)
 
 
 def largest_of_earlier(output: Path, limits: dict[str, int], settings: dict, train: Text) -> int:
@@ -173,11 +173,6 @@ def monolingual_files(folder: Path, train: Text) -> list[Path]:
             raise InputError(f"{path}: is empty, expected lines of text")
         paths.append(path)
     return paths
-
-
-def random_ranks(lines: int, seed: int):
-    """A random permutation: the pairs of rank below n are a random sample of n."""
-    return numpy.random.default_rng(seed).permutation(lines)
 
 
 def write_shuffled(train: Text, outputs: list[Path], chosen, seed: int) -> None:

@@ -56,14 +56,13 @@ def main(job: NewTatoebaJob) -> None:
             )
         if not own or step.is_complete(job.force):
             continue
-        step.begin(lambda path: path.name == INDICES or path.name.startswith("tatoeba."))
-        drawn = {}
-        for pair, paths in progress(own.items(), len(own), name, "pair"):
-            if chosen := sample(paths, job.sample, job.seed, pair):
-                drawn[pair] = chosen[0]
-                write_pair(job.output / name, pair, chosen[1])
-        write_json(job.output / name / INDICES, {**settings, "pairs": drawn})
-        step.finish()
+        with step.writing(lambda path: path.name == INDICES or path.name.startswith("tatoeba.")):
+            drawn = {}
+            for pair, paths in progress(own.items(), len(own), name, "pair"):
+                if chosen := sample(paths, job.sample, job.seed, pair):
+                    drawn[pair] = chosen[0]
+                    write_pair(job.output / name, pair, chosen[1])
+            write_json(job.output / name / INDICES, {**settings, "pairs": drawn})
         print(f"{name}: {len(drawn)} of {len(own)} pairs of languages have {job.sample} sentences")
 
 

@@ -4,9 +4,11 @@
 While the step runs there is `.NAME.unfinished` instead (`command_line.completion`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Literal, NotRequired, TypeVar
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -15,7 +17,6 @@ from command_line.completion import Stamp, read_settings
 from command_line.errors import InputError
 from command_line.outputs import remove_leftovers
 
-Result = TypeVar("Result")
 NORMALIZING = ("clean", "phrasebook")  # steps whose text is as `normalization.normalize` leaves it
 PASSING_ON = ("low-resource", "tokenize")  # steps that record whether their text was
 CORPORA = ("phrasebook", "download")  # steps that make the text of a corpus
@@ -49,7 +50,6 @@ class StepFolder:
 
     Args:
         settings: everything that the output depends on besides the files that are read.
-        reads: these files.
         inputs: folders that are read, and so must be others.
     """
 
@@ -57,32 +57,20 @@ class StepFolder:
         self, folder: Path, name: str, settings: dict, reads: Iterable[Path] = (), inputs: Iterable[Path] = ()
     ):
         self.folder, self._inputs = Path(folder), {Path(other).resolve() for other in inputs}
-        self._foreign: set[Path] = set()
         if self.folder.resolve() in self._inputs:
             raise InputError(f"--output {folder}: is the input folder, expected another one")
         self.stamp = Stamp(self.folder / f"{name}.json", name, settings, reads)
-
-    def do(self, force: bool, writes: Callable[[Path], bool], work: Callable[[], Result]) -> Result | None:
-        """Do the step, unless it has been done: then None.
-
-        Args:
-            writes: as of `begin`.
-            work: writes the files; what it returns is returned.
-        """
-        if self.is_complete(force):
-            return None
-        self.begin(writes)
-        result = work()
-        self.finish()
-        return result
 
     def is_complete(self, force: bool = False) -> bool:
         """Whether the step has been done with these settings; says so on standard error."""
         return self.stamp.is_current(force)
 
-    def begin(self, writes: Callable[[Path], bool], subfolder: str = "") -> None:
-        """Make room: remove what an earlier run of this step left here. What it did not write stays, as far
-        as it is known: a first run that was killed has no list.
+    @contextmanager
+    def writing(self, writes: Callable[[Path], bool], subfolder: str = "") -> Iterator[None]:
+        """Within, the step writes its files; behind it, the folder can be read.
+
+        What an earlier run of this step left here is removed before. What it did not write stays, as far as
+        it is known: a first run that was killed has no list.
 
         Args:
             writes: predicate of a path: does this step write files of that name?
@@ -92,33 +80,33 @@ class StepFolder:
             InputError: there are such files, and they are not this step's; or it would write into a folder
                 that it reads; or another process does it.
         """
-        self._writes, self._places = writes, {self.folder, self.folder / subfolder}
-        if read := [place for place in self._places if place.resolve() in self._inputs]:
+        places = {self.folder, self.folder / subfolder}
+        if read := [place for place in places if place.resolve() in self._inputs]:
             raise InputError(
                 f"--output {self.folder}: would write into {read[0]}, which it reads; expected another one"
             )
-        if (old := self._files()) and not self.stamp.was_begun():
+        find = partial(_files, places, writes)
+        if (old := find()) and not self.stamp.was_begun():
             raise InputError(f"{min(old)}: exists and is not from this step; choose an empty output folder")
-        self._foreign = self.stamp.begin(self._files)
-        for place in self._places:
+        foreign = self.stamp.begin(find)
+        for place in places:
             remove_leftovers(place)
-        for path in self._files():
-            if path not in self._foreign:
+        for path in find():
+            if path not in foreign:
                 path.unlink()
+        yield
+        self.stamp.finish(path for path in find() if path not in foreign)
 
-    def finish(self) -> None:
-        """Everything has been written: from here on the folder can be read."""
-        self.stamp.finish(path for path in self._files() if path not in self._foreign)
 
-    def _files(self) -> list[Path]:
-        """The files of this step that are there."""
-        return [
-            path
-            for place in self._places
-            if place.is_dir()
-            for path in place.iterdir()
-            if path.is_file() and not path.name.startswith(".") and self._writes(path)
-        ]
+def _files(places: Iterable[Path], writes: Callable[[Path], bool]) -> list[Path]:
+    """The files of a step that are there."""
+    return [
+        path
+        for place in places
+        if place.is_dir()
+        for path in place.iterdir()
+        if path.is_file() and not path.name.startswith(".") and writes(path)
+    ]
 
 
 def read_record(folder: Path, name: str) -> dict | None:

@@ -152,21 +152,16 @@ def make_model(job: SubwordJob, training: list[Path], model: Path | None, worker
     elif job.type == "bpe":
         learn_byte_pairs(training, job.merges, model, workers)
     elif job.type == "sentencepiece":
-        learn_sentence_pieces(training, piece_training(job), model)
-
-
-def piece_training(job: SubwordJob) -> PieceTraining:
-    """The dictionary has `job.vocabulary_size` symbols: the pieces, and fairseq's special symbols in place of
-    the model's own.
-    """
-    return PieceTraining(
-        size=job.vocabulary_size - len(SPECIAL_SYMBOLS) + SPECIAL_SYMBOLS_OF_MODEL,
-        model_type=job.model_type,
-        sample_lines=job.sample_lines,
-        seed=job.seed,
-        character_coverage=job.character_coverage,
-        normalization=job.normalization,
-    )
+        pieces = PieceTraining(
+            # the dictionary has fairseq's special symbols in place of the model's own
+            size=job.vocabulary_size - len(SPECIAL_SYMBOLS) + SPECIAL_SYMBOLS_OF_MODEL,
+            model_type=job.model_type,
+            sample_lines=job.sample_lines,
+            seed=job.seed,
+            character_coverage=job.character_coverage,
+            normalization=job.normalization,
+        )
+        learn_sentence_pieces(training, pieces, model)
 
 
 def make_dictionary(job: SubwordJob, training: list[Path], model: Path | None, workers: Workers) -> None:
@@ -246,13 +241,12 @@ def main(options: SubwordJob) -> None:
     training = [text for text in texts if text.split == TRAIN]
     if not training and not (job.dictionary_from or (job.tokenizer and not job.only_used)):
         raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
-    step.begin(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values()))
-    model = job.output / file_name if file_name else None
-    with make_workers(job.workers, job.dask) as workers:
-        make_model(job, paths_of(training), model, workers)
-        for text in texts:
-            for path, output in zip(text.paths, text.outputs(job.output), strict=True):
-                apply(path, output, settings["type"], model, workers)
-        units = [path for text in training for path in text.outputs(job.output)]
-        make_dictionary(job, units, model, workers)
-    step.finish()
+    with step.writing(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values())):
+        model = job.output / file_name if file_name else None
+        with make_workers(job.workers, job.dask) as workers:
+            make_model(job, paths_of(training), model, workers)
+            for text in texts:
+                for path, output in zip(text.paths, text.outputs(job.output), strict=True):
+                    apply(path, output, settings["type"], model, workers)
+            units = [path for text in training for path in text.outputs(job.output)]
+            make_dictionary(job, units, model, workers)

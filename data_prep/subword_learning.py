@@ -77,7 +77,6 @@ class PieceTraining:
         size: pieces and the model's three special symbols.
         model_type: "unigram" or "bpe".
         sample_lines: lines that it learns from; 0: all.
-        seed: of the sample.
         character_coverage: the share of the text's characters that pieces are made of. The rarest beyond it
             are in no piece.
         normalization: a rule of sentencepiece, which is part of the model.

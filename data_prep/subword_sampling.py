@@ -34,7 +34,6 @@ class BytePairDropout:
 
     Args:
         dropout: p of Provilkov et al. 2020.
-        vocabulary: units of the dictionary.
     """
 
     def __init__(self, path, dropout: float, vocabulary: Container[str]):
@@ -88,7 +87,6 @@ class SentencePieceSampling:
     Args:
         alpha: smoothing of Kudo 2018, or the dropout of a BPE model.
         nbest: how many are drawn from; -1: all. A BPE model knows nothing of it.
-        vocabulary: units of the dictionary.
     """
 
     def __init__(self, path, alpha: float, nbest: int, vocabulary: Container[str]):
@@ -152,7 +150,6 @@ def make_sampler(preparation, vocabulary: Container[str], dropout: float, alpha:
     """What draws segmentations by the subword model of a binarized folder.
 
     Args:
-        vocabulary: units of the dictionary.
         dropout: of BPE, or 0.
         alpha, nbest: of a unigram model; alpha 0 if there is to be dropout.
     """

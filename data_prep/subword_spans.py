@@ -71,7 +71,6 @@ def subword_spans(spans: Iterable[Sequence[int]], boundaries: Boundaries) -> lis
 
     Args:
         spans: (start, end) with 0 <= start < end <= number of words.
-        boundaries: of `word_boundaries`.
 
     Raises:
         ValueError: a span is empty or ends behind the last word.

@@ -67,7 +67,6 @@ def ordered_arguments(job, state: Path, updates: int, rate: float, **others) -> 
 
     Args:
         job: its precision, "bfloat16" or another, cpu, and seed.
-        state: folder of the trainer's states.
         rate: of learning, the highest.
     """
     arguments = TrainingArguments(

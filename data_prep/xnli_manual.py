@@ -43,11 +43,10 @@ def main(job: XnliManual) -> None:
         return
     header, rows_of_languages = read_rows(job.dev, job.test)
     parts = draw(len(next(iter(rows_of_languages.values()))), job.seed)
-    folder.begin(lambda path: path.suffix == ".tsv")
-    for name, numbers in parts.items():
-        rows = [rows[number] for rows in rows_of_languages.values() for number in numbers]
-        write_text(job.output / f"{name}.tsv", "".join(f"{row}\n" for row in (header, *rows)))
-    folder.finish()
+    with folder.writing(lambda path: path.suffix == ".tsv"):
+        for name, numbers in parts.items():
+            rows = [rows[number] for rows in rows_of_languages.values() for number in numbers]
+            write_text(job.output / f"{name}.tsv", "".join(f"{row}\n" for row in (header, *rows)))
 
 
 def read_rows(*files: Path) -> tuple[str, dict[str, list[str]]]:

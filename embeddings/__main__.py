@@ -29,6 +29,7 @@ COMMANDS = {
     "pretrain": ("embeddings.pretrain", "a multilingual encoder of any size from monolingual text, as XLM-R"),
     "layers": ("embeddings.layers", "the layers of encoders that a recipe measures as they are"),
     "speed": ("embeddings.speed", "lines per second of several encoders, side by side"),
+    "plan": ("embeddings.plan", "updates, subwords, operations and hours of the fine-tunings of a recipe"),
     "sts": ("embeddings.sts", "correlation of cosines with rated similarity, in and across languages"),
 }
 

@@ -64,6 +64,7 @@ def prepared(job: Calibration, pairs: list, inputs: list) -> Callable[[dict], di
             "examples": {"nli": len(inferences), "sts": len(rated)},
             "batches": dict(zip(("nli", "sts"), course.stages, strict=True)),
             "before": checkpoints[0],
+            "score": SCORE,
             "best": best_of(checkpoints, SCORE),
             "checkpoints": checkpoints[1:],
             "inputs": checksums(inputs),

@@ -87,6 +87,7 @@ def learned(job: Training, learner, checkpoints: list[dict]) -> dict:
         "examples": learner.examples,
         "max_length": learner.reader.longest,
         "classes": list(learner.reader.classes),
+        "score": learner.validation.score,
         "best": best_of(checkpoints, learner.validation.score),
         "checkpoints": checkpoints,
         "versions": versions("torch", "transformers", "accelerate"),

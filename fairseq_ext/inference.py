@@ -72,7 +72,6 @@ def load_for_inference(
     where nothing is to be translated, also one of `sentence_embedding`.
 
     Args:
-        path: the checkpoint.
         data: the binarized folder with the dictionary of its training.
         translates: must the model translate? Otherwise an encoder will do.
         separate_dictionaries: may source and target of fairseq's `translation` have a dictionary each?
@@ -113,9 +112,6 @@ def load_for_inference(
 
 def load_ensemble(paths, data, **task_options) -> LoadedModel:
     """One model, or several as an `Ensemble`, which translate with the task of the first.
-
-    Args:
-        paths: of checkpoints.
 
     Raises:
         InputError: as `load_for_inference`; the models differ in languages or in the placement of tags.

@@ -60,7 +60,6 @@ class Launch:
         """The command that trains.
 
         Args:
-            folder: of the training.
             words: fairseq-train and its options.
         """
         if self.launcher is None:

@@ -8,7 +8,6 @@ def option(help: str, default: Any = None, **metadata: str) -> Any:
     """A field that is an option.
 
     Args:
-        help: its line of `--help`.
         metadata: what else fairseq makes its parser from, such as `argparse_alias`.
     """
     return field(default=default, metadata={"help": help, **metadata})

@@ -18,7 +18,6 @@ def describe_checkpoint(path, state: dict) -> dict:
     """Which checkpoint, and how long it was trained.
 
     Args:
-        path: of the checkpoint.
         state: its contents; the weights are not needed.
     """
     extra = state.get("extra_state") or {}
@@ -39,9 +38,6 @@ def describe_origin(path, data, loaded: LoadedModel, name: str | None) -> dict:
     """The fields "system", "checkpoint", "data" and "versions" of a result.
 
     Args:
-        path: of the checkpoint.
-        data: the binarized folder.
-        loaded: from both.
         name: of the system, by the user; by default it is made from the choices on all axes, and from the
             progress of a checkpoint that was saved amid a training.
     """

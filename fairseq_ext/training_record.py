@@ -61,7 +61,6 @@ class TrainingRecord:
     """The record of a training, and what there is now.
 
     Args:
-        folder: of the training.
         data: the binarized folder that it reads.
         options: of fairseq-train, as words. Those that name devices and precision may change.
     """

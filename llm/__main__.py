@@ -14,6 +14,7 @@ COMMANDS = {
         "llm.tune",
         "low-rank adapters of a model on instructions, in one of three curricula (thesis 6.3.2)",
     ),
+    "plan": ("llm.plan", "updates, subwords, operations and hours of the tunings of a recipe"),
     "translate": (
         "llm.translate",
         "translate a test set in all directions by a prompt (thesis 6.3.1, D.3, D.4)",

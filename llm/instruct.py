@@ -126,14 +126,12 @@ def main(job: InstructionJob) -> None:
     files = files_of(job, wanted)
     reads = [path for paths in files.values() for path in paths]
     inputs = [folder for folder in (job.text, job.words, job.alignments) if folder]
-    folder = StepFolder(job.output, STEP, by_name(job), reads, inputs)
-    counts = folder.do(
-        job.force,
-        writes=lambda path: path.suffix == ".jsonl" or path.name == INDEX,
-        work=lambda: instruct_all(job, bitexts, files),
-    )
-    if counts:
-        print(summary(counts))
+    step = StepFolder(job.output, STEP, by_name(job), reads, inputs)
+    if step.is_complete(job.force):
+        return
+    with step.writing(lambda path: path.suffix == ".jsonl" or path.name == INDEX):
+        counts = instruct_all(job, bitexts, files)
+    print(summary(counts))
 
 
 def instruct_all(job: InstructionJob, bitexts: list[Text], files: dict[Text, list[Path]]) -> dict[str, dict]:
@@ -164,11 +162,7 @@ def bitexts_of(job: InstructionJob) -> list[Text]:
 
 
 def check_languages(job: InstructionJob, bitexts: list[Text]) -> None:
-    """Refuse options that name what the text does not have.
-
-    Raises:
-        InputError: they do.
-    """
+    """Refuse options that name what the text does not have."""
     languages = languages_of(bitexts)
     for name, named in (
         ("--directions", [language for pair in job.directions or [] for language in pair.split("-")]),

@@ -67,14 +67,12 @@ class NewModel:
 
 def main(job: NewModel) -> None:
     files = job.files()
-    folder = StepFolder(job.output, "new-model", by_name(job), files, [job.text])
-    parameters = folder.do(
-        job.force,
-        writes=lambda path: path.suffix in (".json", ".safetensors", ".jinja"),
-        work=lambda: make_model(job, files),
-    )
-    if parameters:
-        print(f"{job.output}: {parameters:,} parameters")
+    step = StepFolder(job.output, "new-model", by_name(job), files, [job.text])
+    if step.is_complete(job.force):
+        return
+    with step.writing(lambda path: path.suffix in (".json", ".safetensors", ".jinja")):
+        parameters = make_model(job, files)
+    print(f"{job.output}: {parameters:,} parameters")
 
 
 def make_model(job: NewModel, files: list[Path]) -> int:

@@ -122,11 +122,7 @@ def main(job: Extraction) -> None:
 
 
 def prepared(job: Extraction, texts: dict[str, dict[Direction, Path]]) -> Callable[[], Iterable[Path]]:
-    """The extraction, by a model that has been loaded, of sentences that have been read.
-
-    Args:
-        texts: split -> direction -> file.
-    """
+    """The extraction, by a model that has been loaded, of sentences that have been read."""
     started = time.monotonic()
     for split, of_split in texts.items():
         job.model.warn_of_unknown(of_split, f"{split} set in {job.data / 'text'}")

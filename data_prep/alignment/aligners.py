@@ -139,15 +139,12 @@ def _serve(connection, choice: AlignerChoice, options: dict) -> None:
             return
         try:
             aligner = aligner or choice.make(options)
-            nothing = request == "align" and not first  # a shard without a usable sentence pair
-            result = _no_links() if nothing else getattr(aligner, request)(first, second)
+            if request == "align" and not first:  # a shard without a usable sentence pair
+                result = np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)
+            else:
+                result = getattr(aligner, request)(first, second)
             connection.send(("done", result))
         except InputError as error:
             connection.send(("input error", str(error)))
         except Exception:
             connection.send(("error", traceback.format_exc()))
-
-
-def _no_links() -> tuple:
-    """What an aligner returns of no lines."""
-    return np.zeros(0, dtype=int), np.zeros((0, 2), dtype=int)

@@ -44,11 +44,10 @@ def store_subword_spans(job: AlignmentJob, bitexts: list[Text], workers: Workers
     )
     if step.is_complete(job.force):
         return
-    step.begin(lambda path: is_alignment_file(path, job.stored_as))
-    for bitext, alignment in zip(bitexts, alignments, strict=True):
-        other = subwords[bitext.split, bitext.pair]
-        write_subword_spans(bitext, other, alignment, job.data, job.stored_as, subword_type, workers)
-    step.finish()
+    with step.writing(lambda path: is_alignment_file(path, job.stored_as)):
+        for bitext, alignment in zip(bitexts, alignments, strict=True):
+            other = subwords[bitext.split, bitext.pair]
+            write_subword_spans(bitext, other, alignment, job.data, job.stored_as, subword_type, workers)
 
 
 def write_subword_spans(

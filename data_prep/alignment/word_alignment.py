@@ -34,17 +34,18 @@ def align_words(job: AlignmentJob, bitexts: list[Text], workers: Workers) -> Non
         return
     ALIGNERS[job.aligner].make(job.aligner_options())  # what is not installed fails now
     check_parallel(bitexts)
-    step.begin(lambda path: path.suffix == TEXT_SUFFIX or path.name in ("alignments.json", "alignments.md"))
-    rows = []
-    for pair in sorted({bitext.pair for bitext in bitexts}):
-        rows += align_pair(job, bitexts, out_of_domain, pair, workers)
-    write_json(
-        job.output / "alignments.json",
-        {"format": 1, "kind": "alignments", "settings": settings, "rows": rows},
-    )
-    table = [{name.replace("_", " "): row[name] for name in COLUMNS} for row in rows]
-    write_text(job.output / "alignments.md", as_markdown(table))
-    step.finish()
+    with step.writing(
+        lambda path: path.suffix == TEXT_SUFFIX or path.name in ("alignments.json", "alignments.md")
+    ):
+        rows = []
+        for pair in sorted({bitext.pair for bitext in bitexts}):
+            rows += align_pair(job, bitexts, out_of_domain, pair, workers)
+        write_json(
+            job.output / "alignments.json",
+            {"format": 1, "kind": "alignments", "settings": settings, "rows": rows},
+        )
+        table = [{name.replace("_", " "): row[name] for name in COLUMNS} for row in rows]
+        write_text(job.output / "alignments.md", as_markdown(table))
 
 
 def align_pair(

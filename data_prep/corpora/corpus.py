@@ -39,19 +39,19 @@ class Corpus:
 
 @dataclass(frozen=True)
 class BitextRows:
-    """One bitext: `rows` gives its line pairs anew at every call, languages in alphabetical order."""
+    """One bitext: its line pairs, languages in alphabetical order, of which none is read yet."""
 
     split: str
     pair: str
-    rows: Callable[[], Iterator[tuple[str, str]]]
+    rows: Iterator[tuple[str, str]]
 
 
 def supervised_pairs(languages: list[str], centric: str) -> list[str]:
     return [pair for pair in all_pairs(languages) if centric in pair.split("-")]
 
 
-def rows_of(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
-    return lambda: read_parallel(*paths, nul=True)
+def rows_of(*paths: Path) -> Iterator[tuple[str, str]]:
+    return read_parallel(*paths, nul=True)
 
 
 def file_of(source: Source, url: str, published: str, ours: str) -> Path:
@@ -59,7 +59,6 @@ def file_of(source: Source, url: str, published: str, ours: str) -> Path:
 
     Args:
         published: its name where it is published.
-        ours: SPLIT.LANG.
     """
     try:
         return source.file(url, published)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from command_line.errors import InputError
-from command_line.lines import read_parallel
-from data_prep.corpora.corpus import BitextRows, Corpus, file_of
+from data_prep.corpora.corpus import BitextRows, Corpus, file_of, rows_of
 from data_prep.corpora.fetching import Source
 from data_prep.formats.texts import TEST, TRAIN, VALID
 
@@ -31,15 +30,13 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
                 raise
     for split, paths in files.items():
         held_out = TEST_LINES if split == TRAIN and TEST not in files else 0
-        yield BitextRows(
-            split, "en-ja", lambda paths=paths, cut=-held_out: _unspaced(paths, slice(cut or None))
-        )
+        yield BitextRows(split, "en-ja", _unspaced(paths, slice(-held_out or None)))
         if held_out:
-            yield BitextRows(TEST, "en-ja", lambda paths=paths: _unspaced(paths, slice(-TEST_LINES, None)))
+            yield BitextRows(TEST, "en-ja", _unspaced(paths, slice(-TEST_LINES, None)))
 
 
 def _unspaced(paths: list[Path], lines: slice) -> Iterator[tuple[str, str]]:
-    for english, japanese in list(read_parallel(*paths, nul=True))[lines]:
+    for english, japanese in list(rows_of(*paths))[lines]:
         yield english, "".join(japanese.split())
 
 

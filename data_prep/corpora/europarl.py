@@ -1,9 +1,9 @@
 """Europarl v7 (Koehn, 2005; Liu et al., 2021)."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
-from command_line.lines import read_parallel
 from data_prep.corpora.corpus import BitextRows, Corpus, rows_of
 from data_prep.corpora.fetching import Source
 from data_prep.corpora.multiway import choose_multiway
@@ -31,18 +31,14 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
     for split, rows in ((TEST, test), (VALID, valid)):
         for pair in all_pairs(languages):
             keys = ["" if code == centric else code for code in pair.split("-")]
-            yield BitextRows(
-                split, pair, lambda rows=rows, keys=keys: ((row[keys[0]], row[keys[1]]) for row in rows)
-            )
+            yield BitextRows(split, pair, map(itemgetter(*keys), rows))
     for other, paths in files.items():
         pair = "-".join(sorted((other, centric)))
-        yield BitextRows(
-            TRAIN, pair, lambda paths=paths, swap=centric < other: _training(paths, held_out, swap)
-        )
+        yield BitextRows(TRAIN, pair, _training(paths, held_out, swap=centric < other))
 
 
 def _training(paths: tuple[Path, Path], held_out: set[str], swap: bool) -> Iterator[tuple[str, str]]:
-    for other, english in read_parallel(*paths, nul=True):
+    for other, english in rows_of(*paths):
         if english.strip() not in held_out:
             yield (english, other) if swap else (other, english)
 

@@ -219,7 +219,6 @@ class Source:
     Args:
         folder: holds the archives under their own names, or the files inside them, with or without the
             folders of the archive, plain, `.gz` or `.xz`. None: the network.
-        downloads: folder for downloaded archives.
         fetch: function (url, path) -> path.
 
     Attributes:

@@ -35,11 +35,7 @@ def _transcript(path: Path) -> Iterator[str]:
     return (line.strip() for line in read_lines(path, nul=True) if not line.lstrip().startswith("<"))
 
 
-def _pairs_of(reader, *paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
-    return lambda: _zip_equal(paths, reader)
-
-
-def _zip_equal(paths, reader) -> Iterator[tuple[str, str]]:
+def _pairs_of(reader: Callable, *paths: Path) -> Iterator[tuple[str, str]]:
     try:
         yield from zip(*map(reader, paths), strict=True)
     except ValueError:
@@ -71,7 +67,7 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
                 )
                 for year in ("dev2010", "tst2010")
             ]
-            yield BitextRows(VALID, pair, lambda years=years: chain(*(rows() for rows in years)))
+            yield BitextRows(VALID, pair, chain(*years))
         test = []
         for source_code, target_code in (
             (first, second),

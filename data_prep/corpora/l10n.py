@@ -1,10 +1,8 @@
 """Translations of the programs of a Linux distribution, as a line-parallel table of many languages."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 from command_line.errors import InputError
-from command_line.lines import read_parallel
 from data_prep.corpora.corpus import BitextRows, Corpus, rows_of, supervised_pairs
 from data_prep.corpora.fetching import Source
 from data_prep.formats.texts import TEST, TRAIN, VALID, all_pairs
@@ -42,13 +40,8 @@ def read(source: Source, languages: list[str], centric: str) -> Iterator[BitextR
 
 def read_pair(source: Source, pair: str) -> Iterator[BitextRows]:
     """The rows of the table that both languages of a pair have, English or not."""
-    sides = [source.file("", f"{TRAIN}.{code}") for code in pair.split("-")]
-    yield BitextRows(TRAIN, pair, _translated(*sides))
-
-
-def _translated(*paths: Path) -> Callable[[], Iterator[tuple[str, str]]]:
-    """The rows of the table that both languages have."""
-    return lambda: (row for row in read_parallel(*paths, nul=True) if all(side.strip() for side in row))
+    table = rows_of(*(source.file("", f"{TRAIN}.{code}") for code in pair.split("-")))
+    yield BitextRows(TRAIN, pair, (row for row in table if all(side.strip() for side in row)))
 
 
 CORPUS = Corpus(

@@ -118,7 +118,7 @@ def mtdata_splits(
     if not any(split == TRAIN for split, _ in grouped):
         raise InputError("download mtdata: no --train ids")
     for (split, pair), entries in grouped.items():
-        yield BitextRows(split, pair, lambda entries=entries: _concatenate(source, entries))
+        yield BitextRows(split, pair, _concatenate(source, entries))
 
 
 def split_limit(given: str) -> tuple[str, int | None]:

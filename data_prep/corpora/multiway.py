@@ -1,7 +1,7 @@
 """Cuts multi-way valid and test sets out of corpora that share one language, with bounded memory."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 
 from command_line.errors import InputError
 
@@ -9,7 +9,7 @@ CANDIDATES_PER_LINE = 10  # lines of each corpus that are considered for one lin
 
 
 def choose_multiway(
-    corpora: dict[str, Callable[[], Iterator[tuple[str, str]]]], lines: int
+    corpora: dict[str, Iterable[tuple[str, str]]], lines: int
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Test and valid sets of `lines` lines each that every corpus has.
 
@@ -24,8 +24,7 @@ def choose_multiway(
         Test rows and valid rows: language -> line; the shared language's key is "".
     """
     candidates = {
-        language: _first_by_hash(rows(), 2 * lines * CANDIDATES_PER_LINE)
-        for language, rows in corpora.items()
+        language: _first_by_hash(rows, 2 * lines * CANDIDATES_PER_LINE) for language, rows in corpora.items()
     }
     common = set.intersection(*(set(row_of) for row_of in candidates.values()))
     chosen = []
@@ -41,7 +40,7 @@ def choose_multiway(
     )
 
 
-def _first_by_hash(rows: Iterator[tuple[str, str]], limit: int) -> dict[bytes, tuple[str, str] | None]:
+def _first_by_hash(rows: Iterable[tuple[str, str]], limit: int) -> dict[bytes, tuple[str, str] | None]:
     """The rows whose second line has the smallest hash, None for a line that comes again: `limit` of them, if
     there are so many, and less than twice as many.
     """

@@ -51,7 +51,6 @@ class Preparation:
 
     Attributes:
         folder: the binarized folder; the subword model lies in it, raw valid and test text in `folder/text`.
-        languages: sorted language codes.
         tokenizers: language -> name of its tokenizer ("moses", "jieba", …, "none", "raw").
         subword: {"type": one of `data_prep.subword_models.TYPES`, "model": file name in `folder` or None,
             "normalization": rule of a sentencepiece model that was learned here}.

@@ -102,7 +102,9 @@ def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direc
     Raises:
         InputError: one that `preparation.json` lists for this set is not there; names the missing file.
     """
-    listed = _listed_pairs(Path(folder), split)
+    folder, listed = Path(folder), ()
+    if (folder / FILE_NAME).exists():  # else it is one of `fairseq-preprocess`
+        listed = Preparation.load(folder).pairs.get(split, ())
     directions_with_data = []
     for direction in directions:
         pair = tuple(sorted(direction))
@@ -117,11 +119,6 @@ def with_data(folder, split: str, directions: Iterable[Direction]) -> list[Direc
             file = index_path(_prefixes(folder, split, pair, missing[0])[0])
             raise InputError(f"{file}: no such file, but {FILE_NAME} lists this pair; binarize again")
     return directions_with_data
-
-
-def _listed_pairs(folder: Path, split: str) -> Iterable[str]:
-    """The pairs that `binarize` recorded; none in a folder of `fairseq-preprocess`."""
-    return Preparation.load(folder).pairs.get(split, ()) if (folder / FILE_NAME).exists() else ()
 
 
 def sentence_lengths(prefix: Path) -> np.ndarray:
@@ -231,7 +228,7 @@ class SentenceWriter:
 
     def __init__(self, data, index, symbols: int):
         self._data, self._index = data, index
-        self._code = token_code(symbols)
+        self._code = _CODE_16_BITS if symbols < _SYMBOLS_OF_16_BITS else _CODE_32_BITS  # as fairseq takes it
         self.count = 0
         self._write_header()
 
@@ -276,11 +273,6 @@ def written_sentences(prefix: Path, symbols: int) -> Iterator[SentenceWriter]:
         writer = SentenceWriter(data_stream, index_stream, symbols)
         yield writer
         writer.finish()
-
-
-def token_code(symbols: int) -> int:
-    """The key in `TOKEN_TYPES` that fairseq takes for a dictionary of so many entries."""
-    return _CODE_16_BITS if symbols < _SYMBOLS_OF_16_BITS else _CODE_32_BITS
 
 
 def addresses(lengths: np.ndarray, width: int, start: int = 0) -> np.ndarray:

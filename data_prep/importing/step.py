@@ -217,12 +217,11 @@ def main(job: ImportJob) -> None:
     if step.is_complete(job.force):
         return
     bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
-    with make_workers(job.workers, job.dask) as workers:
-        step.begin(lambda path: is_corpus_file(path) or path.name == REPORT)
-        writer = Writer(job.output)
-        write_all(job, bitexts, writer, workers)
-    write_json(job.output / REPORT, {"lines": writer.lines, "left_out": +writer.left_out})
+    writer = Writer(job.output)
+    with step.writing(lambda path: is_corpus_file(path) or path.name == REPORT):
+        with make_workers(job.workers, job.dask) as workers:
+            write_all(job, bitexts, writer, workers)
+        write_json(job.output / REPORT, {"lines": writer.lines, "left_out": +writer.left_out})
     for name, lines in writer.lines.items():
         lost = writer.left_out[name]
         print(f"{name}: {lines:,} lines{f' ({lost:,} left out: in valid or test)' if lost else ''}")
-    step.finish()

@@ -93,9 +93,9 @@ def weights_of(adapted) -> list:
     return list(get_peft_model_state_dict(adapted, save_embedding_layers=False).items())
 
 
-def load_adapter(model, path: Path, is_trainable: bool = False, option: str = "--tuned"):
+def load_adapter(model, path: Path, is_trainable: bool):
     """The model with the adapter in a folder."""
-    folder = check_adapter(path, option)
+    folder = check_adapter(path)
     with folder.opened(KIND) as private:
         from peft import PeftModel
         from safetensors import safe_open

@@ -14,12 +14,13 @@ from data_prep.model_folders.settings import TOKENIZER
 
 TEMPLATE = "chat_template.jinja"
 FIELD = "chat_template"  # of tokenizer_config.json, where older folders have it
+OPTION = "--model"
 ROLES = ("user", "assistant")
 
 
-def read_chat_template(path: Path, option: str = "--model") -> str:
+def read_chat_template(path: Path) -> str:
     """The template in the folder of a model."""
-    folder = ModelFolder(path, option)
+    folder = ModelFolder(path, OPTION)
     if target := folder.find(TEMPLATE):
         try:
             return target.read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def read_chat_template(path: Path, option: str = "--model") -> str:
         template = named[0].get("template") if named else None
     if template is None:
         raise InputError(
-            f"--chat: {option} {path}: no chat template ({TEMPLATE}, or {FIELD!r} of {TOKENIZER}); give"
+            f"--chat: {OPTION} {path}: no chat template ({TEMPLATE}, or {FIELD!r} of {TOKENIZER}); give"
             " another model, or leave out --chat"
         )
     if not isinstance(template, str):
@@ -43,9 +44,9 @@ def read_chat_template(path: Path, option: str = "--model") -> str:
 class Chat:
     """Renders chats for a model."""
 
-    def __init__(self, tokenizer, path: Path, option: str = "--model"):
-        self.tokenizer, self.path, self.option = tokenizer, path, option
-        self.template = read_chat_template(path, option)
+    def __init__(self, tokenizer, path: Path):
+        self.tokenizer, self.path = tokenizer, path
+        self.template = read_chat_template(path)
         self.special = sorted(filter(None, map(str, tokenizer.added_tokens_encoder)), key=len, reverse=True)
 
     def __call__(self, turns: Sequence[str]) -> str:
@@ -65,7 +66,7 @@ class Chat:
         except Exception as error:  # of whatever kind: the template is a program of its writer
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise InputError(
-                f"{self.option} {self.path}: its chat template cannot be rendered: {first:.200}"
+                f"{OPTION} {self.path}: its chat template cannot be rendered: {first:.200}"
             ) from None
 
     def _plain(self, text: str) -> str:

@@ -69,18 +69,15 @@ def _messages(message) -> Iterator:
     if isinstance(message, TensorProto):
         return
     for _, value in message.ListFields():
-        for each in [value] if isinstance(value, Message) else value if _is_repeated(value) else ():
+        is_plain = isinstance(value, str | bytes | int | float)
+        for each in [value] if isinstance(value, Message) else () if is_plain else value:
             if isinstance(each, Message):
                 yield from _messages(each)
 
 
-def _is_repeated(value) -> bool:
-    return not isinstance(value, str | bytes | int | float)
-
-
-def load_graph(path: Path, option: str = "--model") -> tuple:
+def load_graph(path: Path) -> tuple:
     """The session of onnxruntime of the graph in a folder, and its tokenizer."""
-    with check_graph(path, option).opened(KIND) as private:
+    with check_graph(path).opened(KIND) as private:
         from transformers import PreTrainedTokenizerFast
 
         tokenizer = PreTrainedTokenizerFast.from_pretrained(private, local_files_only=True)

@@ -28,7 +28,7 @@ def reading(folder: Path, kind: str, option: str = "--model") -> Iterator[None]:
         import transformers
 
         transformers.utils.logging.disable_progress_bar()
-        _make_sentencepiece_readable()
+        make_sentencepiece_readable()
         yield
 
 
@@ -53,11 +53,12 @@ def as_one_line(source: str, kind: str) -> Iterator[None]:
         raise InputError(f"{source}: not a model of {kind}: {_first_line(error)}") from None
 
 
-def _make_sentencepiece_readable() -> None:
-    """Let transformers read models of sentencepiece where an older protobuf is installed, as COMET wants it.
+def make_sentencepiece_readable() -> None:
+    """Let models of sentencepiece be read field by field where an older protobuf is installed, as COMET wants
+    it.
 
-    It asks sentencepiece for the format of its files, whose current version needs a newer protobuf; its own
-    copy does not.
+    transformers asks sentencepiece for the format of its files, whose current version needs a newer protobuf;
+    its own copy does not.
     """
     try:
         import sentencepiece.sentencepiece_model_pb2  # noqa: F401

@@ -38,7 +38,6 @@ def load_model(
 
     Args:
         class_name: of transformers, that makes it.
-        given: more arguments of `from_pretrained`.
 
     Returns:
         the model, and the library's notes: "missing_keys", without computed ones, and "mismatched_keys".

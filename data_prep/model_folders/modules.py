@@ -106,9 +106,9 @@ def listed_modules(folder: ModelFolder) -> list[tuple[str, str]]:
     return modules
 
 
-def transformer_place(path: Path, option: str = "--model") -> Path:
+def transformer_place(path: Path) -> Path:
     """Where the model of transformers is in a folder of sentence-transformers."""
-    for kind, place in listed_modules(ModelFolder(path, option)):
+    for kind, place in listed_modules(ModelFolder(path, "--model")):
         if kind == TRANSFORMER:
             return path / place
     raise InputError(f"{path / MODULES_LIST}: has no module {TRANSFORMER}; expected one to fine-tune")

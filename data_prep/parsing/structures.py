@@ -68,11 +68,9 @@ def main(job: StructuresJob) -> None:
     )
     if step.is_complete(job.force):
         return
-    step.begin(is_structure_file)
-    with make_workers(job.workers, job.dask) as workers:
+    with step.writing(is_structure_file), make_workers(job.workers, job.dask) as workers:
         for over_words, words, units in rows:
             carry_file(over_words, words, units, job.data / over_words.name, subword_type, workers)
-    step.finish()
 
 
 def carry_file(over_words: Path, words: Path, units: Path, output: Path, subword_type: str, workers) -> None:

@@ -156,6 +156,5 @@ def main(job: PhrasebookJob) -> None:
     step = StepFolder(job.output, "phrasebook", settings)
     if step.is_complete(job.force):
         return
-    step.begin(is_corpus_file)
-    make(job.output, languages, centric, lines, job.seed)
-    step.finish()
+    with step.writing(is_corpus_file):
+        make(job.output, languages, centric, lines, job.seed)

@@ -58,7 +58,8 @@ class OnnxEncoder(TokenEncoder):
             )
         with as_one_line(f"--model {options.model}", ONNX):
             encoder = cls(session, tokenizer, record, options)
-            encoder.try_out([record["pad"]] * min(record["longest"], LONGEST_TRIAL))
+            # of padding alone, which has no positions, and of tokens
+            encoder.try_out([record["pad"], *[0] * (min(record["longest"], LONGEST_TRIAL) - 1)])
         return encoder
 
     def tokens(self, sentences: Sequence[str], language: str | None) -> list[list[int]]:

@@ -11,7 +11,6 @@ class Training(NamedTuple):
     """What a checkpoint says.
 
     Attributes:
-        cfg: its options by section.
         language_tags: the placement of its language tags; None in pre-training.
         initialized_from: as `fairseq_ext.checkpoints.origin` has it; None if that is not known.
         averaged: so many checkpoints are in the mean of weights.

@@ -43,7 +43,6 @@ def unusual(options: Any, usual: Mapping[str, Any], prefix: str = "") -> dict[st
     """The options that are not as usual.
 
     Args:
-        options: a section of a checkpoint.
         usual: option -> usual value; one that the section lacks has it.
         prefix: in front of their names in the section.
     """
@@ -60,7 +59,6 @@ def given_to_architecture(
 
     Args:
         architecture: registered with fairseq; of any other nothing is known.
-        options: of the model.
         apart_from: options that do not count.
     """
     from fairseq.models import ARCH_CONFIG_REGISTRY

@@ -36,9 +36,6 @@ class AveragedFile(TypedDict):
 def averaged_from(state: dict, path) -> list[dict]:
     """The files that a checkpoint is the mean of: name, checksum, updates; empty for any other checkpoint.
 
-    Args:
-        state: its contents.
-
     Raises:
         InputError: what it says makes no sense.
     """

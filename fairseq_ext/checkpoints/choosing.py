@@ -179,9 +179,6 @@ def _enough(checkpoints: list[Candidate], count: int, wanted: str, what: str) ->
 def check_one_training(candidates: Sequence[Candidate]) -> None:
     """Refuse checkpoints whose mean would be no model: of other axes, languages, directions, seeds or
     dictionaries.
-
-    Raises:
-        InputError: names the file and what differs.
     """
     first = candidates[0]
     for other in candidates[1:]:

@@ -59,11 +59,7 @@ def sections() -> list[str]:
 
 @cache
 def known_names(section: str) -> list[str]:
-    """What a section may be of: ours and fairseq's standard models, tasks and criteria; any optimizer, ….
-
-    Args:
-        section: one of `NAMES`.
-    """
+    """What a section may be of: ours and fairseq's standard models, tasks and criteria; any optimizer, …."""
     from fairseq.models import ARCH_MODEL_NAME_REGISTRY, ARCH_MODEL_REGISTRY
 
     if section == "model":

@@ -47,8 +47,7 @@ def initialize(model, options, task, path) -> dict:
     (`origin_of`).
 
     Args:
-        model: as `task.build_model` made it, of
-        options: with these options.
+        model: as `task.build_model` made it of the options.
         task: a task of ours, which knows its dictionary and tags.
         path: a checkpoint of `linguistic_pretraining` or `multilingual_nmt`, or, if its dictionary is given,
             of stock fairseq.

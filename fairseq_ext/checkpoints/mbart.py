@@ -95,7 +95,6 @@ def shape_of(weights: dict[str, Tensor], options: Namespace | None, path) -> Nam
     """The options of `--arch mnmt_transformer_mbart` that describe these weights.
 
     Args:
-        weights: mBART's.
         options: mBART's own, which tell the number of attention heads; without them heads are 64 wide.
 
     Raises:

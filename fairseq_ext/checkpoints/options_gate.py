@@ -52,7 +52,6 @@ def pass_gate(state: Any, path) -> Any:
 
     Args:
         state: as torch reads it with `weights_only=True`.
-        path: of the checkpoint, for errors.
 
     Raises:
         InputError: an option is refused; names it.
@@ -68,7 +67,6 @@ class OptionsGate:
     """Checks the options of one checkpoint.
 
     Args:
-        path: of the checkpoint, for errors.
         weights: of the checkpoint. A layer has one at least, and one is as wide as the model.
     """
 

@@ -40,12 +40,7 @@ class NamedTeacher(TypedDict):
 
 
 def origin_of(path, state: dict) -> dict:
-    """What is to be said of a training that starts from this checkpoint.
-
-    Args:
-        path: of the checkpoint.
-        state: its contents, `read_checkpoint`.
-    """
+    """What is to be said of a training that starts from this checkpoint."""
     before = initialized_from(state, path)
     if before and updates_of(state) == 0:
         return before  # another file that was only brought into our form

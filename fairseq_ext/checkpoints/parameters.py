@@ -18,9 +18,6 @@ def count_parameters(weights: Mapping[str, Tensor]) -> dict[str, int]:
 
     "total" is P of Table 3.1 and "encoder layers" P_E. Its caption leaves out the word embeddings alone, but
     its numbers (85M of 12 layers of width 768) are those of the layers, without positions and pooling.
-
-    Args:
-        weights: the state of a model.
     """
     counts = dict.fromkeys((WORD_EMBEDDINGS, ENCODER_LAYERS, "rest of the encoder", "decoder", "others"), 0)
     for name, values in _distinct(weights).items():

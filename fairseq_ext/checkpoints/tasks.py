@@ -44,7 +44,6 @@ def with_languages(state: dict, path, data) -> dict:
 
     Args:
         state: through the gate.
-        path: of the checkpoint, for errors.
         data: the binarized folder of its training.
     """
     options = (state.get("cfg") or {}).get("task") or state.get("args")

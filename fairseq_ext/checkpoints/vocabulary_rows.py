@@ -55,7 +55,6 @@ class NewRows:
         """Refuse a copy of a row that there is not, or for a symbol that has one already.
 
         Args:
-            theirs: symbols of the checkpoint's dictionary.
             new: symbols that it does not have.
 
         Raises:

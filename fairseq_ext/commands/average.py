@@ -93,14 +93,7 @@ def main(job: AverageJob) -> None:
 
 
 def average(choice, output: Path, stamp: Stamp) -> None:
-    """Check that the checkpoints are of one training, and write their mean.
-
-    Args:
-        choice: of two checkpoints or more.
-
-    Raises:
-        InputError: as `choosing.check_one_training` and `averaging.mean_of`.
-    """
+    """Check that the checkpoints are of one training, and write their mean."""
     from fairseq_ext.set_up import set_up_process
 
     set_up_process()

@@ -53,9 +53,6 @@ def check_outputs(original, model, rows: Tensor, samples: Iterator[dict], path: 
         rows: the row of `original` for every token of its dictionary.
         samples: batches in the ids of `model`.
         path: of the original, for the error.
-
-    Raises:
-        InputError: they differ.
     """
     tokens = 0
     for sample in samples:

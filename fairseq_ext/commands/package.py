@@ -67,12 +67,11 @@ def main(job: PackageJob) -> None:
     if step.is_complete(job.force):
         return
     check_checkpoints(job, checkpoints)
-    step.begin(is_package_file, subfolder="text")
-    for name in copied:
-        copy_file(job.data / name, job.output / name)
-    of_sets(preparation, job.sets, job.output).save()
-    write_models(job, checkpoints, [job.output / name for name in names])
-    step.finish()
+    with step.writing(is_package_file, subfolder="text"):
+        for name in copied:
+            copy_file(job.data / name, job.output / name)
+        of_sets(preparation, job.sets, job.output).save()
+        write_models(job, checkpoints, [job.output / name for name in names])
     print(job.output)
 
 

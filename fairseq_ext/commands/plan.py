@@ -10,9 +10,9 @@ backward), as if sources were as long as targets. Losses that run the encoder tw
 of one training after the other. Validation and saving are not in them.
 """
 
-import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,9 +21,9 @@ from command_line.errors import InputError
 from command_line.option_classes import option
 from data_prep.formats.sentences import bitext_prefixes, sentence_lengths
 from fairseq_ext.commands.dry_run import commands, training
+from fairseq_ext.estimates import Assumed, Estimate, Estimates
 from fairseq_ext.training_record import parse_options
 
-OPERATIONS = 6  # floating-point operations per parameter and word
 _SUBWORDS = ("python", "-m", "data_prep", "subword")
 _READ = {"pretrained_checkpoint", "pretrained_dictionary", "teacher_checkpoint"}  # by a model that is built
 _SIZES = ("--merges", "--vocabulary-size")
@@ -31,48 +31,21 @@ _SIZES = ("--merges", "--vocabulary-size")
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A machine, and text that is not prepared yet."""
+    """What is assumed of the machine, and of text that is not prepared yet."""
 
-    flops: float = option(
-        "floating-point operations that the devices of a training do in a second",
-        required=True,
-        type=options.number(0, 1e21, above=True),
-    )
+    assumed: Assumed
     sentence_pairs: int | None = option("of the text of training", type=options.positive)
-    words_per_sentence: int = option("subwords of a sentence", 30)
-
-
-@dataclass
-class Estimate:
-    """What the trainings of a system take.
-
-    Attributes:
-        parameters, updates: None if unknown.
-        words: of an update.
-        unknown: why a number is not known.
-    """
-
-    trainings: int
-    parameters: int | None
-    updates: int | None
-    words: float
-    stops_early: bool
-    unknown: str = ""
 
 
 def main(plan: Plan) -> None:
-    estimates: dict[str, Estimate] = {}
+    estimates = Estimates()
     vocabulary = 0
     for words in commands(sys.stdin):
         if run := training(words):
-            name = re.sub(r"-seed\d+$", "", run.output.name)
-            if name in estimates:
-                estimates[name].trainings += 1
-            else:
-                estimates[name] = _estimate(run, vocabulary, plan)
+            estimates.add(run.output.name, partial(_estimate, run, vocabulary, plan))
         elif tuple(words[:4]) == _SUBWORDS:
             vocabulary = _vocabulary(words) or vocabulary
-    print("\n".join(table(estimates, plan.flops)))
+    estimates.show(plan.assumed.flops)
 
 
 def _vocabulary(words: list[str]) -> int:
@@ -110,7 +83,7 @@ def _sizes(arguments, data: Path, plan: Plan) -> tuple[float, int | None]:
     encodes_both = arguments.task == "sentence_embedding"
     sides = 2 if encodes_both else 1
     pairs, words = _counted(data, arguments.train_subset)
-    length = words / pairs if pairs else plan.words_per_sentence
+    length = words / pairs if pairs else plan.assumed.words_per_sentence
     pairs = pairs or plan.sentence_pairs
     if pairs is not None and getattr(arguments, "pair_budget", None):
         pairs = min(pairs, arguments.pair_budget)
@@ -173,32 +146,3 @@ def _write_dictionaries(folder: Path, arguments, vocabulary: int) -> None:
     languages |= {part.partition("=")[0] for part in tasks.split(",") if part}
     for language in languages:
         (folder / f"dict.{language}.txt").write_text(text)
-
-
-def table(estimates: dict[str, Estimate], flops: float) -> list[str]:
-    """The lines: a system with all its seeds in each, then all."""
-    width = max(map(len, ("in all", *estimates)))
-    lines = [f"{'':<{width}}{'trainings':>11}{'updates':>12}{'words':>10}{'operations':>12}{'hours':>10}"]
-    total = [0, 0, 0.0, 0.0, 0.0]
-    for name, estimate in estimates.items():
-        if estimate.updates is None:
-            lines.append(f"{name:<{width}}{estimate.trainings:>11}  {estimate.unknown}")
-            continue
-        updates = estimate.trainings * estimate.updates
-        words = updates * estimate.words
-        if estimate.parameters is None:
-            lines.append(
-                f"{name:<{width}}{estimate.trainings:>11}{updates:>12,}{words:>10.2g}  {estimate.unknown}"
-            )
-            continue
-        operations = OPERATIONS * estimate.parameters * words
-        row = [estimate.trainings, updates, words, operations, operations / flops / 3600]
-        total = [sum(pair) for pair in zip(total, row, strict=True)]
-        early = "  at most: it stops early" if estimate.stops_early else ""
-        lines.append(f"{name:<{width}}" + _shown(row) + early)
-    return [*lines, f"{'in all':<{width}}" + _shown(total)]
-
-
-def _shown(row: list) -> str:
-    trainings, updates, words, operations, hours = row
-    return f"{trainings:>11}{updates:>12,}{words:>10.2g}{operations:>12.2g}{hours:>10,.3g}"

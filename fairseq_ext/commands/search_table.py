@@ -1,8 +1,10 @@
 """The table of a search over options: the best value in validation of every training, the best one first.
 
-A training is better if its measure of `--best-checkpoint-metric` is, of the checkpoint that is best by it.
+A training of fairseq is better if its `--best-checkpoint-metric` is, of the checkpoint that is best by it. Of
+`embeddings calibrate` and `finetune`, it is the score by which their best checkpoint was chosen.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from command_line.outputs import write_text
 from command_line.records import read_json
 from fairseq_ext.training_record import LOG, RECORD
 
+CALIBRATION = "calibration.json"  # of `embeddings calibrate`
 _UPDATES = re.compile(r"num_updates (\d+)")
 
 
@@ -37,9 +40,10 @@ class BestValidation:
 
 
 def main(search: Search) -> None:
-    results = [best_validation(folder) for folder in search.trainings]
+    above = os.path.commonpath([folder.absolute().parent for folder in search.trainings])
+    results = [best_validation(folder, os.path.relpath(folder, above)) for folder in search.trainings]
     if len({result.measure for result in results}) > 1:
-        raise InputError("trainings: have different --best-checkpoint-metric; expected the same one")
+        raise InputError("trainings: are validated by different measures; expected the same one")
     results.sort(key=lambda entry: -entry.value if entry.is_larger_better else entry.value)
     rows = [(entry.name, f"{entry.value:g}", str(entry.updates)) for entry in results]
     head = ("training", results[0].measure, "updates")
@@ -50,17 +54,25 @@ def main(search: Search) -> None:
     print("\n".join(lines))
 
 
-def best_validation(folder: Path) -> BestValidation:
-    """What the log of a training says.
+def best_validation(folder: Path, name: str) -> BestValidation:
+    """What the record of a training says, or its log, if it is one of fairseq.
 
     Raises:
         InputError: there is no training, or it has not been validated.
     """
-    log = folder / LOG
-    for file in (folder / RECORD, log):
-        if not file.is_file():
-            raise InputError(f"{file}: no such file; expected the folder of a training of a recipe")
-    given = read_json(folder / RECORD)["options"]
+    record = next(filter(Path.is_file, (folder / RECORD, folder / CALIBRATION)), None)
+    if record is None:
+        raise InputError(f"{folder / RECORD}: no such file; expected the folder of a training of a recipe")
+    training = read_json(record)
+    if "score" in training:
+        measure, best = training["score"], training["best"]
+        return BestValidation(name, measure, best[measure], best["update"], is_larger_better=True)
+    return _best_of_log(folder / LOG, name, training["options"])
+
+
+def _best_of_log(log: Path, name: str, given: dict) -> BestValidation:
+    if not log.is_file():
+        raise InputError(f"{log}: no such file; expected that of a training of a recipe")
     measure = given.get("--best-checkpoint-metric", "loss")
     is_larger_better = "--maximize-best-checkpoint-metric" in given
     validation = re.compile(rf"\| valid \|.*\| {re.escape(measure)} (-?[\d.]+(?:e[+-]?\d+)?)")
@@ -72,4 +84,4 @@ def best_validation(folder: Path) -> BestValidation:
     if not values:
         raise InputError(f"{log}: has no validation with {measure}; expected a training that was validated")
     value, updates = (max if is_larger_better else min)(values, key=lambda pair: pair[0])
-    return BestValidation(folder.name, measure, value, updates, is_larger_better)
+    return BestValidation(name, measure, value, updates, is_larger_better)

@@ -85,9 +85,7 @@ class WeightedLosses(FairseqCriterion):
     "criterion", and restores them when training is resumed. Inference never sees them.
 
     Args:
-        task: ours.
         translation: the translation loss, or None.
-        losses: all others, by name.
         translation_weight: of the translation loss.
         sentence_avg: is a gradient divided by the number of sentences?
         cached_gradients: sentence pairs whose activations exist at a time; 0: the whole batch.

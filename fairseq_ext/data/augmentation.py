@@ -52,11 +52,7 @@ class AugmentationConfig:
 
 
 def check_options(cfg: AugmentationConfig) -> None:
-    """Refuse values that mean nothing.
-
-    Raises:
-        InputError: one does.
-    """
+    """Refuse values that mean nothing."""
     if not 0 <= cfg.subword_dropout < 1:
         raise InputError(f"--subword-dropout {cfg.subword_dropout}: expected a number from 0 to below 1")
     if not 0 <= cfg.subword_alpha < math.inf:
@@ -80,18 +76,16 @@ class AugmentedSentences(Sequence):
 
     Args:
         sentences: token ids as binarized, each ending with `</s>`.
-        draw: function of units and a seed.
-        dictionary: fairseq's.
+        draws: what is done to their units, one after the other.
         longest: tokens with `</s>`; more than that is not taken.
-        seed: of the training.
         name: of the file.
 
     Attributes:
         sizes: lengths as binarized, from which batches are made.
     """
 
-    def __init__(self, sentences, draw, dictionary, longest: int, seed: int, name: str):
-        self.sentences, self.draw, self.dictionary = sentences, draw, dictionary
+    def __init__(self, sentences, draws: Sequence, dictionary, longest: int, seed: int, name: str):
+        self.sentences, self.draws, self.dictionary = sentences, draws, dictionary
         self.sizes = sentences.sizes
         self.longest, self.seed, self.name = longest, seed, zlib.crc32(name.encode())
         self.epoch = 1
@@ -106,22 +100,12 @@ class AugmentedSentences(Sequence):
         binarized = self.sentences[item]
         *words, end = binarized.tolist()
         state = np.random.SeedSequence([self.seed, self.epoch, self.name, int(item)]).generate_state(1)
-        units = self.draw([self.dictionary.symbols[index] for index in words], int(state[0]))
+        units = [self.dictionary.symbols[index] for index in words]
+        for each in self.draws:
+            units = each.draw(units, int(state[0]))
         if len(units) + 1 > self.longest:
             return binarized
         return binarized.new_tensor([*map(self.dictionary.index, units), end])
-
-
-class Draws:
-    """What is done to the sentences of one file, one after the other."""
-
-    def __init__(self, draws: Sequence):
-        self.draws = draws
-
-    def __call__(self, units: list[str], seed: int) -> list[str]:
-        for each in self.draws:
-            units = each.draw(units, seed)
-        return units
 
 
 @dataclass(frozen=True)
@@ -190,7 +174,7 @@ class Augmentation:
         if not draws:
             return sentences
         name = f"{split}.{'-'.join(sorted(direction))}.{language}"
-        return AugmentedSentences(sentences, Draws(draws), self.dictionary, self.longest, self.seed, name)
+        return AugmentedSentences(sentences, draws, self.dictionary, self.longest, self.seed, name)
 
 
 def _substitutions(

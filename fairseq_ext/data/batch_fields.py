@@ -24,8 +24,6 @@ class FieldSource:
     """What a field of one direction is made of.
 
     Attributes:
-        pairs: the sentence pairs, without tags.
-        tags: of the model.
         folder, split: where the sentence pairs are from.
         optional: the field may be empty where its file is missing: in zero-shot directions.
         aligner: whose alignments; None for the only ones in the folder.
@@ -144,17 +142,8 @@ class TargetLanguages(SourceLanguages):
     side = 1
 
 
-def teacher_field(of: FieldSource) -> BatchField:
-    """What the teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
-    return _vectors(of.teacher, of)
-
-
-def encoder_vectors_field(of: FieldSource) -> BatchField:
-    """The vectors that stand for a frozen encoder (`fairseq_ext.tasks.frozen_vectors`)."""
-    return _vectors(of.encoder_vectors, of)
-
-
-def _vectors(teacher: Teacher, of: FieldSource) -> BatchField:
+def vectors_of(of: FieldSource, teacher: Teacher) -> BatchField:
+    """What a teacher has for both sentences of every pair (`fairseq_ext.data.teachers`)."""
     part = of.pairs
     return teacher.field(of.folder, of.split, part.direction, (part.sources, part.targets))
 
@@ -164,6 +153,6 @@ FIELDS = {
     "word_alignments": WordAlignments,
     "source_languages": SourceLanguages,
     "target_languages": TargetLanguages,
-    "teacher": teacher_field,
-    "encoder_vectors": encoder_vectors_field,
+    "teacher": lambda of: vectors_of(of, of.teacher),
+    "encoder_vectors": lambda of: vectors_of(of, of.encoder_vectors),
 }

@@ -32,6 +32,12 @@ class StoredOfBothSides(BatchField):
     shape for all examples. In a batch: "source" and "target", B x that shape.
     """
 
+    def __init__(self, source, target):
+        self.sides = source, target
+
+    def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
+        return tuple(side[item] for side in self.sides)
+
     @staticmethod
     def collate(shares: list[tuple[np.ndarray, ...]], pad: int) -> dict[str, torch.Tensor]:
         source, target = (torch.from_numpy(np.stack(side)) for side in zip(*shares, strict=True))

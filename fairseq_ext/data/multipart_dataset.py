@@ -78,11 +78,7 @@ class MultipartDataset(FairseqDataset):
         self.field_sizes = self._sizes(self.parts, lambda part: part.field_sizes())
 
     def counts(self, sizes: np.ndarray) -> np.ndarray | None:
-        """How many examples of every part an epoch has; None: all, once.
-
-        Args:
-            sizes: of the parts.
-        """
+        """How many examples of every part an epoch has; None: all, once."""
         return None if self.temperature is None else epoch_sizes(sizes, self.temperature)
 
     def _sizes(self, parts: Sequence[DatasetPart], of_part: Callable) -> np.ndarray | None:

@@ -26,7 +26,6 @@ class MonolingualText(DatasetPart):
     """The sentences of one file, of which every one becomes an example of a task.
 
     Attributes:
-        language: of the file.
         task: its only task, or "" for a mixture.
         sentences: 1-D integer tensors that end with `</s>`, and
         sizes: their lengths.
@@ -158,7 +157,6 @@ class PretrainingDataset(MultipartDataset):
     validated by themselves, those without the structure that the task needs.
 
     Args:
-        parts: the files.
         symbols, inverted: what the tasks make examples with (`PretrainingTask.make`).
         translation_share: of the examples of an epoch that are sentence pairs, drawn as often as that takes;
             None: pairs are parts as all others.

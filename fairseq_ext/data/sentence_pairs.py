@@ -60,7 +60,6 @@ class SentencePairDataset(MultilingualDataset):
         opposites: the same parts in opposite direction; if given, every pair is taken from one or the other
             at random, anew in every epoch.
         has_decoder: do batches have a `target`?
-        options: of `MultipartDataset`.
     """
 
     def __init__(

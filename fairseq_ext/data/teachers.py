@@ -48,7 +48,6 @@ class Teacher(abc.ABC):
     """Gives batches the field "teacher": {"source": B x Ct, "target": B x Ct}, float32.
 
     Attributes:
-        encoder: record of the encoder.
         normalized: are the vectors of length 1, whatever the encoder gives?
     """
 
@@ -85,9 +84,6 @@ class Teacher(abc.ABC):
         """Compare with the teacher that a checkpoint's training has had.
 
         A name is compared where there are no checksums: that of a running teacher is made of its options.
-
-        Raises:
-            InputError: it is another one; names both.
         """
         if state is None:
             return
@@ -105,7 +101,6 @@ class StoredTeacher(Teacher):
     """A teacher whose vectors `python -m embeddings encode --data` has stored beside the sentences.
 
     Args:
-        data: binarized folder.
         name: of the teacher, in the names of the files.
         option: with which the user names it.
 
@@ -128,7 +123,7 @@ class StoredTeacher(Teacher):
         return TeacherVectors(there[0])
 
     def field(self, folder, split, direction, sides):
-        return _StoredField([self._open(folder, split, direction, language) for language in direction])
+        return StoredOfBothSides(*(self._open(folder, split, direction, language) for language in direction))
 
     def _open(self, folder, split: str, direction: Direction, language: str) -> TeacherVectors:
         """The vectors of one side, of this teacher and of these sentences.
@@ -159,16 +154,6 @@ class StoredTeacher(Teacher):
             )
         vectors.check(prefix)
         return vectors
-
-
-class _StoredField(StoredOfBothSides):
-    """Vectors of both sides from their files."""
-
-    def __init__(self, sides: list[TeacherVectors]):
-        self.sides = sides
-
-    def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
-        return tuple(side[item] for side in self.sides)
 
 
 class TokensForTeacher(BatchField):

@@ -56,7 +56,6 @@ class TrainingSample:
         """The lines of every text that are trained on, ascending; logs how many there are.
 
         Args:
-            names: of the texts.
             sizes: tokens of every line, of the shorter sentence if it is a pair, `</s>` included.
             side: of unpaired texts, 0 or 1: each side is drawn independently of the other, so that a sentence
                 is not drawn because its translation is.

@@ -91,7 +91,6 @@ class UnpairedDataset(SentencePairDataset):
     Args:
         sides: of every pair of languages; the texts need not have the same number of sentences.
         make_part: of a pair of languages and as many sentences of either: a part, with its fields.
-        options: of `MultipartDataset`.
     """
 
     def __init__(

@@ -25,11 +25,7 @@ def pass_of(epoch: int, epochs_of_pass: int) -> int:
 
 
 def check_update_freq(given: int, batches: int, processes: int) -> None:
-    """Compare `--update-freq` with `--batches-per-update`.
-
-    Raises:
-        InputError: `--update-freq` is not what an update of so many batches takes.
-    """
+    """Compare `--update-freq` with `--batches-per-update`."""
     if given != (steps := steps_of(batches, processes)):
         raise InputError(
             f"--update-freq {given}: --batches-per-update {batches} on {processes} processes takes {steps}; "

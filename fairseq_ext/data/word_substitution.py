@@ -32,7 +32,6 @@ class WordSubstitution:
         translations: word -> its translations, of any language.
         subwords: the model of the folder (`segment`).
         kind: its type.
-        vocabulary: units of the model's dictionary.
 
     Raises:
         InputError: subwords of a type that spells no words.
@@ -54,11 +53,7 @@ class WordSubstitution:
         self.units: dict[str, list[list[str]]] = {}  # of the translations of a word
 
     def draw(self, units: Sequence[str], seed: int) -> list[str]:
-        """The sentence with some of its words replaced; the same for the same seed.
-
-        Args:
-            units: of the sentence.
-        """
+        """The sentence with some of its words replaced; the same for the same seed."""
         rng = np.random.default_rng(seed)
         words: Iterable[list[str]] = list(self.words(units))
         replaced, chosen = rng.random((2, len(words)))

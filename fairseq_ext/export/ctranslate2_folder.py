@@ -28,9 +28,7 @@ def write_folder(
     Args:
         folder: an empty one.
         loaded: the `LoadedModel` that the graph is of.
-        path: the checkpoint, for messages.
         data: the binarized folder of the training.
-        precision: of the stored weights.
 
     Raises:
         InputError: CTranslate2 does not compute the graph; two symbols of the dictionary have one spelling.

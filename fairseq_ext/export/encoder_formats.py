@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from command_line.errors import InputError
+from command_line.outputs import write_text
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export import onnx_folder, pretrained_folder, sentence_transformers_folder
 from fairseq_ext.export.encoder_graph import graph_of, refusal
@@ -20,7 +19,6 @@ from fairseq_ext.export.model_card import Card
 from fairseq_ext.export.parity import check_parity, check_texts
 from fairseq_ext.export.pretrained_folder import is_pretrained
 from fairseq_ext.export.tokenizer import exported_tokenizer
-from fairseq_ext.export.traced_encoder import write_traced
 from fairseq_ext.inference import load_for_inference
 
 LINES = 40  # of a file that are compared
@@ -46,13 +44,12 @@ class EncoderFormat:
 def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
     """Write a folder that `SentenceTransformer` reads; see `export_encoder`."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
-    form = _of_graph(sentence_transformers_folder, sentence_transformers_folder.write_pretrained)
-    export_encoder(job, folder, form)
+    export_encoder(job, folder, _of_graph(sentence_transformers_folder))
 
 
 def to_onnx(job: ExportJob, folder: Path) -> None:
     """Write a folder for processors without PyTorch; see `export_encoder`."""
-    export_encoder(job, folder, _of_graph(onnx_folder, write_traced))
+    export_encoder(job, folder, _of_graph(onnx_folder))
 
 
 def to_transformers(job: ExportJob, folder: Path) -> None:
@@ -61,12 +58,12 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     export_encoder(job, folder, EncoderFormat(form.write_folder, form.encoder_of, form.LEAST))
 
 
-def _of_graph(form, write_pretrained: Callable) -> EncoderFormat:
+def _of_graph(form) -> EncoderFormat:
     """A format that a module writes from an encoder's graph; one of transformers by another function."""
 
     def write(job: ExportJob, loaded, *others):
         if is_pretrained(loaded):
-            return write_pretrained(job, loaded, *others)
+            return form.write_pretrained(job, loaded, *others)
         return write_graph(form, job, loaded, *others)
 
     return EncoderFormat(
@@ -105,7 +102,7 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     """Write an encoder of our own layers, or of fairseq's, as a graph of tensors.
 
     Args:
-        form: module of the format, with `check_graph` and `write_folder`.
+        form: module of the format, with `write_folder`.
 
     Returns:
         the tokenizer of the folder, and its model card.
@@ -117,11 +114,10 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     has_cls = getattr(encoder, "cls", None) is not None
     words = min(loaded.task.max_positions()[0], encoder.max_positions())
     graph = graph_of(encoder, loaded.state["cfg"]["model"], words + has_cls, job.checkpoint)
-    form.check_graph(graph, job.checkpoint)
     tokenizer = exported_tokenizer(
         preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
     )
-    graph = graph.with_rows(torch.from_numpy(tokenizer.rows))
+    graph = form.write_folder(folder, encoder, graph, tokenizer, job.precision, job.checkpoint)
     card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
-    form.write_folder(folder, graph, tokenizer, card.text({}), job.precision)
+    write_text(folder / "README.md", card.text({}))
     return tokenizer, card

@@ -91,9 +91,7 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
 
     Args:
         encoder: in evaluation mode.
-        options: the model's, from the checkpoint.
         longest: tokens, `<s>` in front included.
-        path: the checkpoint, for messages.
 
     Raises:
         InputError: it is no plain Transformer encoder.

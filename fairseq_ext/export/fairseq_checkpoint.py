@@ -28,9 +28,6 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
 
     Args:
         folder: an empty one.
-        graph: of the model.
-        loaded: the `LoadedModel`.
-        path: its checkpoint.
 
     Raises:
         InputError: fairseq has no such model, or no such placement of tags.
@@ -54,11 +51,7 @@ def write_folder(folder: Path, graph: TranslationGraph, loaded, path) -> nn.Modu
 
 
 def check(graph: TranslationGraph, tags, path) -> None:
-    """Refuse what fairseq does not have.
-
-    Raises:
-        InputError: names it.
-    """
+    """Refuse what fairseq does not have."""
     if graph.encoder.placement == "pre" and graph.encoder.final_norm is None:
         raise refusal(path, "its encoder has no final norm (--no-encoder-final-norm), and fairseq's has one")
     placement = tags.placement

@@ -1,43 +1,64 @@
 """A folder for processors without PyTorch: `model.onnx`, a tokenizer, and what a program must know of them.
 
-With 8-bit products of linear layers (`int8`), weights are quantized once, a scale for every column, and their
-inputs at every call (dynamic quantization of onnxruntime); embeddings, norms and attention stay float32.
+    input_ids, attention_mask: B x T, int64     sentence_embedding: B x C', float32
+
+The graph is what one batch goes through (`torch.onnx`). With 8-bit products of linear layers (`int8`),
+weights are quantized once, a scale for every column, and their inputs at every call (dynamic quantization of
+onnxruntime); embeddings, norms and attention stay float32.
 """
 
 import logging
-from collections.abc import Callable
+import warnings
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
 from command_line.outputs import write_json, write_text
+from data_prep.formats.preparation import Preparation
 from data_prep.model_folders.graphs import IDS, MASK, MODEL, RECORD, load_session
-from fairseq_ext.export.encoder_graph import EncoderGraph, refusal
-from fairseq_ext.export.onnx_graph import ACTIVATIONS, onnx_model
-from fairseq_ext.export.tokenizer import ExportedTokenizer
+from fairseq_ext.export.encoder_graph import EncoderGraph, count_of, refusal
+from fairseq_ext.export.job import ExportJob
+from fairseq_ext.export.model_card import Card
+from fairseq_ext.export.parity import vectors_of
+from fairseq_ext.export.pretrained_folder import PretrainedCard
+from fairseq_ext.export.tokenizer import ExportedTokenizer, exported_tokenizer
+from fairseq_ext.inference import LoadedModel
+from fairseq_ext.models.pretrained_configuration import sizes_of
 
 FORMAT = 1
 FLOAT32, INT8 = "float32", "int8"
 LEAST = {FLOAT32: 0.9999, INT8: 0.9}  # cosine; what 8 bits cost in retrieval is for a test set to say
-BATCH = 32  # sentences
+LARGEST = 2 << 30  # bytes of a file of ONNX
+OPSET = 17
+VECTORS = "sentence_embedding"
 
 
-def check_graph(graph: EncoderGraph, path) -> None:
-    """Refuse what the graph has no operators for.
+class TokenizersEncoder(nn.Module):
+    """The vectors of sentences in the ids of the tokenizer, in place of fairseq's.
 
-    Raises:
-        InputError: another activation function.
+    Args:
+        rows: fairseq's id of every id of the tokenizer.
+        front: tokens that the tokenizer puts in front, and the encoder does itself.
     """
-    if graph.activation not in ACTIVATIONS:
-        raise refusal(path, f"--activation-fn {graph.activation}: expected one of {', '.join(ACTIVATIONS)}")
+
+    def __init__(self, encoder: nn.Module, rows: Tensor, front: int):
+        super().__init__()
+        self.encoder, self.front = encoder, front
+        self.register_buffer("rows", rows)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """B x T and B x T (1: a token) -> B x C."""
+        ids, mask = input_ids[:, self.front :], attention_mask[:, self.front :]
+        padding = ids.new_full((), self.encoder.padding_idx)
+        return vectors_of(self.encoder, torch.where(mask == 0, padding, self.rows[ids]))
 
 
 def write_folder(
-    folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str, precision: str
-) -> None:
-    """Write model, tokenizer, record and model card."""
-    import onnx
-
+    folder: Path, encoder: nn.Module, graph: EncoderGraph, tokenizer: ExportedTokenizer, precision: str, path
+) -> EncoderGraph:
+    """Write model, tokenizer and record; returns the graph that the model card is of."""
     size = {
         "parameters": graph.parameters,
         "layer_parameters": graph.layer_parameters,
@@ -46,38 +67,78 @@ def write_folder(
         "ffn_width": len(graph.layers[0].inner.weight) if graph.layers else None,
         "heads": graph.heads,
     }
-    model = onnx_model(graph, tokenizer.end)
-    write_model(
-        folder, lambda path: onnx.save(model, path), tokenizer, card, precision,
-        width=graph.head.sentence_width, longest=graph.longest, size=size,
-    )  # fmt: skip
+    width = graph.head.sentence_width
+    write_model(folder, encoder, tokenizer, precision, path, width=width, longest=graph.longest, size=size)
+    return graph
 
 
 def write_model(
-    folder: Path,
-    save: Callable[[Path], None],
-    tokenizer: ExportedTokenizer,
-    card: str,
-    precision: str,
-    **of_model,
+    folder: Path, encoder: nn.Module, tokenizer: ExportedTokenizer, precision: str, path, **of_model
 ) -> None:
     """Write a model and what belongs to it.
 
     Args:
-        save: writes the model in float32.
         of_model: "width" of vectors, "longest" sentence in tokens, and "size", for the record.
+
+    Raises:
+        InputError: the model is larger than a file of ONNX may be.
     """
+    size = count_of(encoder)
+    if 4 * size >= LARGEST:
+        reason = f"{size:,} parameters in float32 are more than a file of ONNX may have (2 GiB)"
+        raise refusal(path, reason, "choose --to sentence-transformers or --to transformers")
+    traced = TokenizersEncoder(encoder, torch.from_numpy(tokenizer.rows), int(tokenizer.has_cls)).eval()
+    batch = tokenizer.tokenizer(["a b c d", "a"], padding=True, return_tensors="pt")
+    trace(traced, batch[IDS], folder / MODEL)
     if precision == INT8:
-        exact = folder / "float32.onnx"
-        save(exact)
+        exact = (folder / MODEL).rename(folder / "float32.onnx")
         quantize(exact, folder / MODEL)
         exact.unlink()
-    else:
-        save(folder / MODEL)
     tokenizer.tokenizer.save_pretrained(folder)
     pad = tokenizer.special["pad_token_id"]
     write_json(folder / RECORD, {"format": FORMAT, "pad": pad, "precision": precision, **of_model})
-    write_text(folder / "README.md", card)
+
+
+def write_pretrained(
+    job: ExportJob, loaded: LoadedModel, preparation: Preparation, folder: Path
+) -> tuple[ExportedTokenizer, Card]:
+    """The same of an encoder that was trained from a folder of transformers, and its model card."""
+    encoder = loaded.model.encoder
+    card = PretrainedCard(job.checkpoint, loaded, preparation, None, "", job.to)
+    tokenizer = exported_tokenizer(
+        preparation, loaded.task.dictionary, card.longest, encoder.cls is not None, False, job.checkpoint
+    )
+    config = encoder.model.config
+    size = {
+        "parameters": count_of(encoder),
+        "layer_parameters": count_of(encoder.layers),
+        "layers": config.num_hidden_layers,
+        "state_width": config.hidden_size,
+        "ffn_width": sizes_of(config)["encoder_ffn_embed_dim"],
+        "heads": config.num_attention_heads,
+    }
+    write_model(
+        folder, encoder, tokenizer, job.precision, job.checkpoint,
+        width=encoder.sentence_width, longest=card.longest, size=size,
+    )  # fmt: skip
+    write_text(folder / "README.md", card.text({}))
+    return tokenizer, card
+
+
+def trace(encoder: TokenizersEncoder, ids: Tensor, path: Path) -> None:
+    """Write the graph of a batch, B x T, whose sizes stay open. The last of a longer sentence counts as
+    padding there, so that the graph has what padding needs.
+    """
+    mask = torch.ones_like(ids)
+    mask[-1, -1] = 0
+    names = [IDS, MASK]
+    axes = {**{name: {0: "sentences", 1: "tokens"} for name in names}, VECTORS: {0: "sentences"}}
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the tracer, about numbers that are constants in deed
+        torch.onnx.export(
+            encoder, (ids, mask), path, input_names=names, output_names=[VECTORS],
+            opset_version=OPSET, dynamic_axes=axes, dynamo=False,
+        )  # fmt: skip
 
 
 def quantize(path: Path, output: Path) -> None:
@@ -99,16 +160,8 @@ def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
     session = load_session(folder)
 
     def encode(sentences: list[str]) -> np.ndarray:
-        vectors = []
-        for start in range(0, len(sentences), BATCH):
-            batch = tokenizer.tokenizer(
-                sentences[start : start + BATCH],
-                truncation=True,
-                max_length=tokenizer.longest,
-                padding=True,
-                return_tensors="np",
-            )
-            vectors.append(session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0])
-        return np.concatenate(vectors)
+        cut = {"truncation": True, "max_length": tokenizer.longest}
+        batch = tokenizer.tokenizer(sentences, **cut, padding=True, return_tensors="np")
+        return session.run(None, {IDS: batch[IDS], MASK: batch[MASK]})[0]
 
     return encode

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from command_line.errors import InputError
 from command_line.lines import read_lines
@@ -26,7 +27,6 @@ class CheckText:
     """Lines of one language.
 
     Attributes:
-        lines: raw.
         given: the same as the exported tokenizer expects them, split into words if need be.
         ids: fairseq's, as our training reads the lines.
     """
@@ -90,20 +90,24 @@ def _evaluation_sets(preparation: Preparation) -> dict[Path, str]:
     return {path: language for language, path in sorted(sets.items())}
 
 
+@torch.inference_mode()
 def our_vectors(loaded: LoadedModel, ids: Sequence[list[int]]) -> np.ndarray:
-    """The vectors of sentences by the checkpoint itself, n x C."""
-    encoder, batches = loaded.model.encoder, []
-    with torch.inference_mode():
-        for start in range(0, len(ids), BATCH):
-            some = ids[start : start + BATCH]
-            tokens = pad_right([np.asarray(line_ids) for line_ids in some], loaded.task.dictionary.pad())
-            output = encoder(tokens, src_lengths=torch.tensor(list(map(len, some))))
-            vectors = output.get("sentence_vectors")
-            if vectors is None:
-                padding = output["encoder_padding_mask"] or [tokens.eq(loaded.task.dictionary.pad())]
-                vectors = sentence_means(output["encoder_out"][0], padding[0])
-            batches.append(vectors.float())
-    return torch.cat(batches).numpy()
+    """The vectors of a batch of sentences by the checkpoint itself, n x C."""
+    encoder = loaded.model.encoder
+    tokens = pad_right([np.asarray(line_ids) for line_ids in ids], encoder.padding_idx)
+    return vectors_of(encoder, tokens).float().numpy()
+
+
+def vectors_of(encoder: nn.Module, tokens: Tensor) -> Tensor:
+    """B x T, padded on the right -> B x C: what an encoder pools, or the mean of the states of a translation
+    model's.
+    """
+    padding = tokens.eq(encoder.padding_idx)
+    output = encoder(tokens, src_lengths=(~padding).sum(dim=1))
+    if "sentence_vectors" in output:
+        return output["sentence_vectors"]
+    (padding,) = output["encoder_padding_mask"] or [padding]
+    return sentence_means(output["encoder_out"][0], padding)
 
 
 def check_parity(
@@ -116,7 +120,7 @@ def check_parity(
     """Compare ids and vectors of all lines.
 
     Args:
-        encode: text as the exported folder expects it -> its vectors, n x C.
+        encode: a batch of text as the exported folder expects it -> its vectors, n x C.
         least: cosine that every line must have. Its length may differ by as much as its direction, by
             sqrt(2 - 2 least) of it.
 
@@ -129,10 +133,12 @@ def check_parity(
     lowest = 1.0
     for text in texts:
         check_ids(text, tokenizer)
-        if text.lines:
-            lowest = min(
-                lowest, check_vectors(text, our_vectors(loaded, text.ids), encode(text.given), least)
-            )
+        starts = range(0, len(text.lines), BATCH)
+        if starts:
+            ours = [our_vectors(loaded, text.ids[start : start + BATCH]) for start in starts]
+            exported = [encode(text.given[start : start + BATCH]) for start in starts]
+            vectors = np.concatenate(ours), np.concatenate(exported)
+            lowest = min(lowest, check_vectors(text, *vectors, least))
     return {
         "lines": sum(len(text.lines) for text in texts),
         "languages": sorted({text.language for text in texts}),

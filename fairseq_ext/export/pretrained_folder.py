@@ -23,7 +23,6 @@ from fairseq_ext.models.pretrained_configuration import sizes_of
 
 NAME = "transformers"
 LEAST = {"float32": 0.9999}  # precision: cosine with the checkpoint's vector
-BATCH = 32  # sentences
 POOLED = {  # in the code of the model card
     "mean": "(states * mask).sum(dim=1) / mask.sum(dim=1)",
     "sum": "(states * mask).sum(dim=1)",
@@ -46,11 +45,7 @@ def is_pretrained(loaded: LoadedModel) -> bool:
 
 
 def check_encoder(loaded: LoadedModel, path) -> None:
-    """Refuse an encoder whose vectors need more than the states of its tokens.
-
-    Raises:
-        InputError: names the option that made it need more.
-    """
+    """Refuse an encoder whose vectors need more than the states of its tokens."""
     if not is_pretrained(loaded):
         raise refusal(
             path,
@@ -110,16 +105,12 @@ def encoder_of(
     encoder = loaded.model.encoder
     model = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
 
+    @torch.inference_mode()
     def encode(sentences: list[str]) -> np.ndarray:
-        vectors = []
-        for start in range(0, len(sentences), BATCH):
-            some = sentences[start : start + BATCH]
-            batch = tokenizer.tokenizer(some, truncation=True, padding=True, return_tensors="pt")
-            with torch.inference_mode():
-                layers = model(**batch, output_hidden_states=True).hidden_states
-            states = sum(layers) / len(layers) if encoder.layer is None else layers[encoder.layer]
-            vectors.append(encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float())
-        return torch.cat(vectors).numpy()
+        batch = tokenizer.tokenizer(sentences, truncation=True, padding=True, return_tensors="pt")
+        layers = model(**batch, output_hidden_states=True).hidden_states
+        states = sum(layers) / len(layers) if encoder.layer is None else layers[encoder.layer]
+        return encoder.kind.apply(states.transpose(0, 1), batch["attention_mask"] == 0).float().numpy()
 
     return encode
 

@@ -19,9 +19,7 @@ def raw_text_tokenizer(data: Path, loaded, longest: int, path):
 
     Args:
         data: the binarized folder of the training.
-        loaded: the `LoadedModel`.
         longest: tokens of a source sentence, with `</s>` and without tags.
-        path: the checkpoint, for messages.
     """
     if not (data / FILE_NAME).is_file():
         return None

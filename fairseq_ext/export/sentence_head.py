@@ -35,7 +35,6 @@ class SentenceHead:
         """The head of a `PooledEncoder`.
 
         Args:
-            options: the model's, from the checkpoint.
             is_cut: layers above the pooled one are left out, so that it is the highest.
         """
         layers, count = None, len(encoder.layers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from command_line.outputs import write_json, write_text
 from command_line.records import read_json
@@ -42,11 +42,7 @@ class Module:
 
 
 def check_graph(graph: EncoderGraph, path) -> None:
-    """Refuse an encoder that the library's stock modules do not compute.
-
-    Raises:
-        InputError: names what it is that has no expression.
-    """
+    """Refuse an encoder that the library's stock modules do not compute."""
     check_expressible(graph, path)
     check_head(graph.head, path)
     if graph.head.layers is not None and graph.final_norm is not None:
@@ -59,11 +55,7 @@ def check_graph(graph: EncoderGraph, path) -> None:
 
 
 def check_head(head: SentenceHead, path) -> None:
-    """Refuse a pooling that no stock module has.
-
-    Raises:
-        InputError: names it.
-    """
+    """Refuse a pooling that no stock module has."""
     if head.pooling not in POOLINGS:
         raise refusal(path, f"--pooling {head.pooling}: sentence-transformers has {', '.join(POOLINGS)}")
     if head.without_eos and head.pooling in ("mean", "max"):
@@ -71,19 +63,16 @@ def check_head(head: SentenceHead, path) -> None:
 
 
 def write_folder(
-    folder: Path, graph: EncoderGraph, tokenizer: ExportedTokenizer, card: str, precision: str
-) -> None:
-    """Write model, tokenizer, modules and model card.
-
-    Args:
-        graph: with a row of `tokens` for every id of the tokenizer; `check_graph` has let it through.
-        precision: float32.
-    """
+    folder: Path, encoder: nn.Module, graph: EncoderGraph, tokenizer: ExportedTokenizer, precision: str, path
+) -> EncoderGraph:
+    """Write model, tokenizer and modules; returns the graph that was written."""
+    check_graph(graph, path)
+    graph = graph.with_rows(torch.from_numpy(tokenizer.rows))
     model = transformers_model(graph, tokenizer.special)
     model.save_pretrained(folder, safe_serialization=True)
     tokenizer.tokenizer.save_pretrained(folder)
     _write_modules(folder, graph.head, graph.longest)
-    write_text(folder / "README.md", card)
+    return graph
 
 
 def write_pretrained(
@@ -93,9 +82,6 @@ def write_pretrained(
 
     Returns:
         the tokenizer as the folder has it, and the card.
-
-    Raises:
-        InputError: as `check_head`.
     """
     head = SentenceHead.of(loaded.model.encoder, loaded.state["cfg"]["model"], is_cut=False)
     check_head(head, job.checkpoint)

@@ -1,31 +1,14 @@
-"""What is in the file of a sentencepiece model: pieces with scores, and how text is normalized.
-
-The library's own classes for that need a newer protobuf than COMET allows; the few fields that are read here
-are declared as sentencepiece_model.proto has them.
-"""
+"""What is in the file of a sentencepiece model: pieces with scores, and how text is normalized."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError
+from data_prep.model_folders.libraries import make_sentencepiece_readable
 
 UNIGRAM, BPE = "unigram", "bpe"
 _KINDS = {1: UNIGRAM, 2: BPE}  # of TrainerSpec.ModelType
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # of SentencePiece.Type
-_NUMBER, _BOOL, _FLOAT, _TEXT, _BYTES, _MESSAGE = 5, 8, 2, 9, 12, 11  # of FieldDescriptorProto.Type
-_FIELDS = {  # message -> field: (number, type, repeated or of which message, default)
-    "SentencePiece": {"piece": (1, _TEXT), "score": (2, _FLOAT), "type": (3, _NUMBER)},
-    "TrainerSpec": {"model_type": (3, _NUMBER)},
-    "NormalizerSpec": {
-        "precompiled_charsmap": (2, _BYTES),
-        "add_dummy_prefix": (3, _BOOL),
-        "remove_extra_whitespaces": (4, _BOOL),
-        "escape_whitespaces": (5, _BOOL),
-    },
-    "ModelProto": {"pieces": (1, _MESSAGE), "trainer_spec": (2, _MESSAGE), "normalizer_spec": (3, _MESSAGE)},
-}
-_MESSAGES = {"pieces": "SentencePiece", "trainer_spec": "TrainerSpec", "normalizer_spec": "NormalizerSpec"}
-_DEFAULTS = {"type": "1", "model_type": "1", **dict.fromkeys(list(_FIELDS["NormalizerSpec"])[1:], "true")}
 
 
 @dataclass(frozen=True)
@@ -55,7 +38,10 @@ def read_sentencepiece_model(path: Path) -> PieceModel:
     """
     from google.protobuf.message import DecodeError
 
-    model = _message_class()()
+    make_sentencepiece_readable()
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto
+
+    model = ModelProto()
     try:
         model.ParseFromString(Path(path).read_bytes())
     except DecodeError as error:
@@ -74,24 +60,3 @@ def read_sentencepiece_model(path: Path) -> PieceModel:
         with_prefix=model.normalizer_spec.add_dummy_prefix,
         single_spaces=model.normalizer_spec.remove_extra_whitespaces,
     )
-
-
-def _message_class():
-    """The class of ModelProto."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    package = "fairseq_ext.sentencepiece"
-    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
-    for message, fields in _FIELDS.items():
-        described = file.message_type.add(name=message)
-        for name, (number, kind) in fields.items():
-            field = described.field.add(name=name, number=number, type=kind, label=1)
-            if name in _DEFAULTS:
-                field.default_value = _DEFAULTS[name]
-            if name in _MESSAGES:
-                field.type_name = f".{package}.{_MESSAGES[name]}"
-            if name == "pieces":
-                field.label = field.LABEL_REPEATED
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.ModelProto"))

@@ -36,7 +36,6 @@ class ExportedTokenizer:
     """A tokenizer and what of fairseq's dictionary its ids stand for.
 
     Attributes:
-        tokenizer: a `PreTrainedTokenizerFast`.
         rows: fairseq's id of every id of the tokenizer, n int64.
         expects: what must have split the text into words already; empty for raw text.
         longest: tokens of a sentence, all of them counted.
@@ -67,12 +66,9 @@ def exported_tokenizer(
     """The tokenizer of the text that a model was trained on.
 
     Args:
-        preparation: of the data.
-        dictionary: fairseq's.
         longest: tokens, `</s>` and `<s>` included.
         has_cls: `<s>` stands in front of every sentence.
         pretokenized: the text will be split into words already.
-        path: the checkpoint, for messages.
 
     Raises:
         InputError: the text was split into words, or into subwords, by what no pipeline computes.

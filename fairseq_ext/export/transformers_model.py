@@ -22,11 +22,7 @@ EPSILON = 1e-5  # of torch's norms
 
 
 def check_expressible(graph: EncoderGraph, path) -> None:
-    """Refuse an encoder that no stock model computes.
-
-    Raises:
-        InputError: names what it is that has no expression.
-    """
+    """Refuse an encoder that no stock model computes."""
     if graph.placement not in ("pre", "post"):
         raise refusal(path, f"--norm-placement {graph.placement}: models of transformers have pre or post")
     if graph.placement == "pre" and graph.final_norm is None:

@@ -13,7 +13,7 @@ split into subwords, as `fairseq-interactive` does.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -201,16 +201,10 @@ def tokenizer(dictionary, ends: bool):
     return PreTrainedTokenizerFast(tokenizer_object=made, **special)
 
 
-def scores_of(model: nn.Module) -> Callable[[Sequence[CheckedSentence]], list[float]]:
-    """The function that `check_translations` wants: scores of given hypotheses."""
-
-    def scores(sentences: Sequence[CheckedSentence]) -> list[float]:
-        of_sentences = []
-        for start in range(0, len(sentences), BATCH):
-            of_sentences += _scores(model, sentences[start : start + BATCH])
-        return of_sentences
-
-    return scores
+def scores_of(model: nn.Module, sentences: Sequence[CheckedSentence]) -> list[float]:
+    """Scores of given hypotheses."""
+    starts = range(0, len(sentences), BATCH)
+    return [score for start in starts for score in _scores(model, sentences[start : start + BATCH])]
 
 
 @torch.inference_mode()

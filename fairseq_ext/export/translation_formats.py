@@ -5,6 +5,7 @@ scored and translated by both, and nothing is written if they differ.
 """
 
 import dataclasses
+import functools
 import sys
 from pathlib import Path
 
@@ -61,11 +62,7 @@ def to_ctranslate2(job: ExportJob, folder: Path) -> None:
 
 
 def to_fairseq(job: ExportJob, folder: Path) -> None:
-    """Write a checkpoint that fairseq reads without our code, and compare fairseq's own model of it.
-
-    Raises:
-        InputError: as `to_ctranslate2`.
-    """
+    """Write a checkpoint that fairseq reads without our code, and compare fairseq's own model of it."""
     loaded = load(job)
     graph = translation_graph_of(loaded, job.checkpoint)
     model = fairseq_checkpoint.write_folder(folder, graph, loaded, job.checkpoint)
@@ -84,9 +81,6 @@ def to_fairseq(job: ExportJob, folder: Path) -> None:
 def to_transformers(job: ExportJob, folder: Path) -> None:
     """Write a stock model of transformers with equal logits; of a sentence encoder, as
     `encoder_formats.to_transformers`.
-
-    Raises:
-        InputError: as `to_ctranslate2`.
     """
     if name_of_task(options_of_task(read_checkpoint(job.checkpoint))) == SENTENCES:
         encoder_formats.to_transformers(job, folder)
@@ -95,10 +89,8 @@ def to_transformers(job: ExportJob, folder: Path) -> None:
     graph = translation_graph_of(loaded, job.checkpoint)
     model = transformers_translation.write_folder(folder, graph, loaded, job.checkpoint, job.data)
     sentences = compared_sentences(job, loaded)
-    finish(
-        folder,
-        check_translations(sentences, transformers_translation.scores_of(model), None) if sentences else {},
-    )
+    scores = functools.partial(transformers_translation.scores_of, model)
+    finish(folder, check_translations(sentences, scores, None) if sentences else {})
 
 
 def load(job: ExportJob) -> LoadedModel:

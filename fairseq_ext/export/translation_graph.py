@@ -102,10 +102,6 @@ KNOWN_WEIGHTS = re.compile(
 def translation_graph_of(loaded, path) -> TranslationGraph:
     """The graph of a loaded model.
 
-    Args:
-        loaded: a `fairseq_ext.inference.LoadedModel`.
-        path: the checkpoint, for messages.
-
     Raises:
         InputError: another library computes nothing of the kind; says what it is.
     """

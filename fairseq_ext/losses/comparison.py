@@ -66,11 +66,7 @@ def _token_states(encoded, text, options: ComparisonOptions, sizes: ModelSizes) 
 
 
 def check(loss: WeightedLoss) -> None:
-    """Refuse values of the options that mean nothing.
-
-    Raises:
-        InputError: names the option.
-    """
+    """Refuse values of the options that mean nothing."""
     loss.require(0 <= loss.options.normalization < math.inf, "normalization", "a number, 0 or above")
     is_bert_score = not compares_vectors(loss.options)
     loss.require(is_bert_score or not loss.options.without_specials, "similarity", "a BERT-score")

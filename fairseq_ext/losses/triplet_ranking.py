@@ -83,11 +83,7 @@ class TripletRanking(WeightedLoss):
 
 
 def check_triplets(loss: WeightedLoss) -> None:
-    """Refuse values of `margin` and `random_negatives` that mean nothing.
-
-    Raises:
-        InputError: names the option.
-    """
+    """Refuse values of `margin` and `random_negatives` that mean nothing."""
     loss.require(0 <= loss.options.margin < math.inf, "margin", "a number, 0 or above")
     loss.require(loss.options.random_negatives >= 0, "random_negatives", "a number, 0 or above")
 

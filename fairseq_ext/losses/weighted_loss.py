@@ -149,7 +149,6 @@ class WeightedLoss(nn.Module):
     """Base of all losses of the registry.
 
     Args:
-        options: an instance of `Options`.
         sizes: of the model.
 
     Attributes:
@@ -207,11 +206,7 @@ class WeightedLoss(nn.Module):
         self.require(0 <= options.weight < math.inf, "weight", "a number, 0 or above")
 
     def require(self, condition: bool, option: str, expected: str) -> None:
-        """Refuse an option's value, as `--NAME-OPTION VALUE: expected …`.
-
-        Raises:
-            InputError: the condition does not hold.
-        """
+        """Refuse an option's value, as `--NAME-OPTION VALUE: expected …`."""
         if not condition:
             name = f"--{self.name}-{option}".replace("_", "-")
             raise InputError(f"{name} {getattr(self.options, option)}: expected {expected}")

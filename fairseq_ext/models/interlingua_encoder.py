@@ -15,9 +15,7 @@ class InterlinguaEncoder(MnmtEncoder):
     """Encoder layers, then the interlingua.
 
     Attributes:
-        tags: the `TagReader`.
         lengths: `FixedLength` or `CentricLength`.
-        interlingua: the `Interlingua`.
         centric: number of the centric language, None with fixed lengths.
     """
 

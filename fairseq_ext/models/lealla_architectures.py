@@ -6,6 +6,7 @@ as the encoder, and so are the embeddings. MobileBERT-like (footnote 4, A.3) mea
 layers of the encoder's own width, and 4 heads.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from fairseq.models import register_model_architecture
@@ -40,18 +41,14 @@ ROWS = {  # number in the tables: name and shape
 }
 
 
-def _architecture(shape: Shape):
-    """The function that completes the options of an architecture of this shape."""
-
-    def complete(args):
-        with_defaults(args, encoder_layers=shape.layers, encoder_attention_heads=shape.heads)
-        with_defaults(args, encoder_embed_dim=shape.width, encoder_ffn_embed_dim=shape.ffn_width)
-        with_defaults(args, encoder_learned_pos=True, layernorm_embedding=True, no_scale_embedding=True)
-        with_defaults(args, activation_fn="gelu", dropout=0.1, attention_dropout=0.1, pooling="pooler")
-        sentence_encoder_architecture(args)
-
-    return complete
+def _complete(shape: Shape, args) -> None:
+    """Complete the options of an architecture of this shape."""
+    with_defaults(args, encoder_layers=shape.layers, encoder_attention_heads=shape.heads)
+    with_defaults(args, encoder_embed_dim=shape.width, encoder_ffn_embed_dim=shape.ffn_width)
+    with_defaults(args, encoder_learned_pos=True, layernorm_embedding=True, no_scale_embedding=True)
+    with_defaults(args, activation_fn="gelu", dropout=0.1, attention_dropout=0.1, pooling="pooler")
+    sentence_encoder_architecture(args)
 
 
 for _name, _shape in ROWS.values():
-    register_model_architecture("sentence_encoder", _name)(_architecture(_shape))
+    register_model_architecture("sentence_encoder", _name)(partial(_complete, _shape))

@@ -96,8 +96,8 @@ class MnmtEncoder(TransformerEncoderBase):
         self.tags = self.languages = None
         self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerEncoder")
         if self.layer_norm is not None:
-            affine = cfg.norm_affine
-            self.layer_norm = None if cfg.no_encoder_final_norm else _final_norm(cfg.encoder, affine)
+            norm = layer_norm(cfg.encoder.embed_dim, cfg.norm_affine)
+            self.layer_norm = None if cfg.no_encoder_final_norm else norm
         for number in parse_layers(cfg.drop_residual_layers, cfg.encoder.layers):
             self.layers[number - 1].self_attention_residual = False
 
@@ -136,7 +136,7 @@ class MnmtDecoder(TransformerDecoderBase):
         super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn, output_projection)
         self.dropout_module = EmbeddingDropout(cfg.dropout, module_name="TransformerDecoder")
         if self.layer_norm is not None:
-            self.layer_norm = _final_norm(cfg.decoder, cfg.norm_affine)
+            self.layer_norm = layer_norm(cfg.decoder.embed_dim, cfg.norm_affine)
         self.languages = None
 
     def build_decoder_layer(self, cfg, no_encoder_attn=False):
@@ -190,29 +190,19 @@ def head_weights(layer: nn.Module) -> Iterator[list[Tensor]]:
         if output[1] is not None:
             seen.append(output[1])
 
-    hook = layer.register_forward_hook(keep)
-    try:
+    with layer.register_forward_hook(keep):
         yield seen
-    finally:
-        hook.remove()
 
 
 @contextlib.contextmanager
 def added_to_inputs(layers: Iterable[nn.Module], states: Tensor) -> Iterator[None]:
     """Inside, the layers add this to their first argument."""
-    hooks = [
-        layer.register_forward_pre_hook(lambda _, arguments: (arguments[0] + states, *arguments[1:]))
-        for layer in layers
-    ]
-    try:
+    with contextlib.ExitStack() as hooks:
+        for layer in layers:
+            hooks.enter_context(
+                layer.register_forward_pre_hook(lambda _, given: (given[0] + states, *given[1:]))
+            )
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _final_norm(side, affine: bool):
-    return layer_norm(side.embed_dim, affine)
 
 
 def parse_layers(text: str, layers: int) -> list[int]:

@@ -70,11 +70,7 @@ def parse_layer(text: str, layers: int) -> int | None:
 
 
 def check_options(args) -> None:
-    """Refuse widths and layers that there cannot be.
-
-    Raises:
-        InputError: an option has such a value.
-    """
+    """Refuse widths and layers that there cannot be."""
     if args.target_embedding_layers:
         raise InputError(
             f"--target-embedding-layers {args.target_embedding_layers}: the vector of a"

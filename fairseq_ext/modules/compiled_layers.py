@@ -13,9 +13,6 @@ def compile_layers(model: nn.Module, backend: str = "inductor") -> None:
     One layer and not the model: all layers of a side share what was compiled, and what fairseq does around
     them (caches of a search, lists of states) is no part of it.
 
-    Args:
-        backend: of torch.compile.
-
     Raises:
         InputError: the model has no layer of ours.
     """

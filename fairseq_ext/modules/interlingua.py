@@ -22,7 +22,6 @@ class InterlinguaLayer(Layer):
     similarities yet (thesis 7.2.1, footnote 2), without the residual connection around it (thesis 7.3.3).
 
     Args:
-        cfg: a `MnmtTransformerConfig`.
         hidden: width of the feed-forward networks.
         is_first: whether it is the first layer.
     """
@@ -139,8 +138,6 @@ class Interlingua(nn.Module):
     """Interlingua layers over queries of given lengths.
 
     Args:
-        queries: the `Queries`.
-        layers: `InterlinguaLayer`s.
         norm: after the last layer, or None.
         dropout: of the queries, as of token embeddings.
     """

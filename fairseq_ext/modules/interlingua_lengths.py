@@ -43,7 +43,6 @@ class CentricLength(nn.Module):
     """The length of the sentence in the centric language: its own, given (teacher forcing), or predicted.
 
     Args:
-        predictor: the `LengthPredictor`.
         longest: K; longer ones are cut to it.
         jitter: in training, given lengths are multiplied by random numbers from 1 - jitter to 1 + jitter,
             except those of centric sentences, which are exact at inference too.

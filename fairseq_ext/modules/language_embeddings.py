@@ -5,8 +5,7 @@ Data, searches and probes hand on token ids, in which a language is a tag, as wi
 the source's `</s>`, and in place of the decoder's first `</s>`. Here the model takes the tags out again.
 """
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,6 @@ class LanguageEmbeddings(nn.Module):
 
     Args:
         tags: the `LanguageTags` of the model, whose placement is `embedded`.
-        dictionary: of the model.
     """
 
     def __init__(self, tags, dictionary):
@@ -65,16 +63,11 @@ class LanguageEmbeddings(nn.Module):
         return words, tags
 
 
-@contextlib.contextmanager
-def added_to(module: nn.Module, vectors: Tensor) -> Iterator[None]:
+def added_to(module: nn.Module, vectors: Tensor) -> AbstractContextManager:
     """While the context lasts, what the module returns, B x T x C, or 1 x T x C, has B x C added to every
     position.
     """
-    hook = module.register_forward_hook(lambda module, inputs, output: output + vectors[:, None])
-    try:
-        yield
-    finally:
-        hook.remove()
+    return module.register_forward_hook(lambda module, inputs, output: output + vectors[:, None])
 
 
 def embed_languages(model, tags, dictionary) -> None:

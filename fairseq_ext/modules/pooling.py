@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fairseq_ext.modules.float32 import at_least_float32
+
 
 def tokens_of_spans(spans: Tensor) -> tuple[Tensor, Tensor]:
     """All K positions inside N half-open spans (N x 2): the number of the span, and the position; both K."""
@@ -26,7 +28,7 @@ def span_means(states: Tensor, sentence: Tensor, spans: Tensor) -> Tensor:
     """
     owner, position = tokens_of_spans(spans)
     rows = states.flatten(0, 1).index_select(0, position * states.size(1) + sentence[owner])  # K x C
-    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    rows = at_least_float32(rows)
     sums = rows.new_zeros(len(spans), rows.size(1)).index_add(0, owner, rows)
     return sums / (spans[:, 1] - spans[:, 0]).unsqueeze(1)
 

@@ -83,8 +83,7 @@ class NormPlacement:
         final_norm: is the sum of the layers unnormalized, so that encoder and decoder end with a norm?
         apply: function of (x, sublayer, norm, dropout, residual) -> output of the block, all T x B x C.
             Without `residual` the connection around the sublayer is dropped (thesis 8.2.1 (3), "w/o Res.");
-            the rest stays. It calls functions and adds, and nothing else: the export to ONNX calls it on
-            nodes of a graph.
+            the rest stays.
         norms: of a block; of several, `norm` is the list.
     """
 

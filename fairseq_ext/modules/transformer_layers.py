@@ -50,9 +50,6 @@ class Layer(nn.Module):
 class EncoderLayer(Layer):
     """Self-attention and feed-forward network (Figure 8.1).
 
-    Args:
-        cfg: a `MnmtTransformerConfig`.
-
     Attributes:
         self_attention_residual: False drops the residual connection around self-attention ("w/o Res.").
     """

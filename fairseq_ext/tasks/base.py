@@ -54,7 +54,6 @@ class BaseTask(FairseqTask):
     does.
 
     Args:
-        cfg: the options.
         dictionary: the joint dictionary; tags are appended to it.
 
     Attributes:
@@ -107,11 +106,7 @@ class BaseTask(FairseqTask):
         }
 
     def check_dictionary(self, state: dict) -> None:
-        """Compare the folder's dictionary with that of a checkpoint.
-
-        Raises:
-            InputError: the folder's dictionary is not that of a checkpoint's state.
-        """
+        """Compare the folder's dictionary with that of a checkpoint."""
         if state["dictionary_sha256"] != self.fingerprint:
             folder = utils.split_paths(self.cfg.data)[0]
             raise InputError(
@@ -202,11 +197,7 @@ class BaseTask(FairseqTask):
                 )
 
     def make_dataset(self, folder: str, name: str, is_training: bool, **options) -> MultipartDataset:
-        """The set `name` of a folder.
-
-        Args:
-            options: of `MultipartDataset`.
-        """
+        """The set `name` of a folder."""
         raise NotImplementedError
 
     def get_batch_iterator(self, dataset, *args, num_shards=1, shard_id=0, epoch=1, **kwargs):

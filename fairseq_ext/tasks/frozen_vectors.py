@@ -20,7 +20,6 @@ class FrozenVectors:
     """The vectors below the linear map, from files of `python -m embeddings encode --data --name NAME`.
 
     Args:
-        data: binarized folder.
         name: of the vectors.
         longest: tokens to which sentences are cut (`--max-source-positions`).
     """

@@ -3,6 +3,7 @@
 import contextlib
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, Optional
 
@@ -72,10 +73,6 @@ class LinguisticPretrainingTask(BaseTask):
 
     The dictionary gets the language tags, the mask and the task tokens, in this order: a model of
     `multilingual_nmt` with the same languages has the same first part of it.
-
-    Args:
-        cfg: the options.
-        dictionary: the joint dictionary.
     """
 
     cfg: LinguisticPretrainingConfig
@@ -220,10 +217,10 @@ class LinguisticPretrainingTask(BaseTask):
         """
         super().reduce_metrics(logging_outputs, criterion)
         validation.log_direction_losses(logging_outputs, self._components())
+        total = partial(validation.total, logging_outputs)
         components = [format_direction(component) for component in self._components()]
         counted = {
-            name: Counts(*(float(_total(logging_outputs, f"{what}:{name}")) for what in Counts._fields))
-            for name in components
+            name: Counts(*(float(total(f"{what}:{name}")) for what in Counts._fields)) for name in components
         }
         groups = {name: [name] for name in components}
         for language, mixture in self.mixtures.items():
@@ -233,19 +230,17 @@ class LinguisticPretrainingTask(BaseTask):
             if counts.ntokens > 0:
                 bits = counts.nll_loss / counts.ntokens / math.log(2)
                 metrics.log_scalar(f"_bits_{name}", bits, counts.ntokens)
-                metrics.log_derived(f"ppl_{name}", lambda meters, name=name: _perplexity(meters, name))
+                metrics.log_derived(
+                    f"ppl_{name}", lambda meters, name=name: round(2 ** meters[f"_bits_{name}"].avg, 2)
+                )
                 _log_accuracy(f"accuracy_{name}", counts)
         everything = Counts(*map(sum, zip(*counted.values(), strict=True)))
-        if everything.ntokens > 0 and not _total(logging_outputs, "total"):  # --report-accuracy has logged it
+        if everything.ntokens > 0 and not total("total"):  # --report-accuracy has logged it
             _log_accuracy("accuracy", everything)
 
 
 def _check_translation(cfg: LinguisticPretrainingConfig) -> None:
-    """Refuse what is said of sentence pairs if there are none, or means nothing.
-
-    Raises:
-        InputError: as above.
-    """
+    """Refuse what is said of sentence pairs if there are none, or means nothing."""
     share = cfg.translation_share
     for typed, value in (("--translation-data", cfg.translation_data), ("--translation-share", share)):
         if value is not None and not cfg.translation_pairs:
@@ -262,13 +257,5 @@ class Counts(NamedTuple):
     nll_loss: float
 
 
-def _total(logging_outputs, key: str):
-    return sum(log.get(key, 0) for log in logging_outputs)
-
-
 def _log_accuracy(name: str, counts: Counts) -> None:
     metrics.log_scalar(name, 100 * counts.correct / counts.ntokens, counts.ntokens, round=2)
-
-
-def _perplexity(meters, name: str) -> float:
-    return round(2 ** meters[f"_bits_{name}"].avg, 2)

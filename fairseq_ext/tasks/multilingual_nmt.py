@@ -69,7 +69,6 @@ class MultilingualNmtTask(GeneratingTask):
     commands need nothing but the direction.
 
     Args:
-        cfg: the options.
         dictionary: the joint dictionary; tags are appended to it.
     """
 

@@ -30,9 +30,6 @@ def check_ranges(options) -> None:
 
     Args:
         options: of a model or a criterion.
-
-    Raises:
-        InputError: names the option.
     """
     for name, allowed in RANGES.items():
         value = getattr(options, name, None)

@@ -40,7 +40,6 @@ class RunningTeacher(Teacher):
         module: a sentence encoder, of tokens, B x T, and their numbers, B.
         longest: tokens that it reads of a sentence, `</s>` included.
         eos, pad: token ids.
-        encoder: record.
     """
 
     def __init__(self, module: nn.Module, longest: int, eos: int, pad: int, encoder: dict):
@@ -176,7 +175,6 @@ class FolderModules(nn.Module):
     """A model of `sentence-transformers` over the dictionary of the data.
 
     Args:
-        model: a `SentenceTransformer`.
         tokenizer: of the data, and of the model.
     """
 

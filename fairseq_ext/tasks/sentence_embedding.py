@@ -45,7 +45,6 @@ class SentenceEmbeddingTask(SentencePairTask):
     sentence.
 
     Args:
-        cfg: the options.
         dictionary: the joint dictionary; tags are appended to it.
     """
 

@@ -114,11 +114,7 @@ class SentenceEmbeddingConfig(SharedTaskConfig):
 
 
 def check_options(cfg: SentenceEmbeddingConfig) -> None:
-    """Refuse values that there cannot be, and options that do not go together.
-
-    Raises:
-        InputError: there are such.
-    """
+    """Refuse values that there cannot be, and options that do not go together."""
     check_shared_options(cfg)
     if cfg.max_source_positions < SHORTEST_CUT:
         raise InputError(

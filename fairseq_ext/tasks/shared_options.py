@@ -83,11 +83,7 @@ class SharedTaskConfig(FairseqDataclass):
 
 
 def check_shared_options(cfg) -> None:
-    """Refuse values of shared options that mean nothing.
-
-    Raises:
-        InputError: an option has a value that means nothing.
-    """
+    """Refuse values of shared options that mean nothing."""
     if cfg.sampling_temperature is not None and not cfg.sampling_temperature >= 1:  # nor NaN
         raise InputError(f"--sampling-temperature {cfg.sampling_temperature}: expected a number >= 1")
     if cfg.batches_per_update is not None and cfg.batches_per_update < 1:
@@ -108,11 +104,7 @@ def chosen_measures(cfg) -> list[str]:
 
 
 def check_training(cfg) -> None:
-    """Refuse options of fairseq that a training with our tasks does not have, or that do not go together.
-
-    Raises:
-        InputError: names the option.
-    """
+    """Refuse options of fairseq that a training with our tasks does not have, or that do not go together."""
     _check_arithmetic(cfg)
     _check_validation(cfg)
     if cfg.virtual_epoch_updates is not None:

@@ -65,19 +65,19 @@ def _zero(value):
     return torch.zeros_like(value) if torch.is_tensor(value) else 0
 
 
+def total(logging_outputs: list[dict], key: str):
+    """The sum of what batches have logged."""
+    return sum(log.get(key, 0) for log in logging_outputs)
+
+
 def log_direction_losses(logging_outputs: list[dict], directions: list[Direction]) -> None:
     """Log `loss_de-en`, `nll_loss_de-en` in bits per token, as fairseq logs `loss` and `nll_loss`."""
-
-    def total(key):
-        return sum(log.get(key, 0) for log in logging_outputs)
-
     for name in map(format_direction, directions):
         for key, unit in (("loss", "sample_size"), ("nll_loss", "ntokens")):
-            weight = total(f"{unit}:{name}")
+            weight = total(logging_outputs, f"{unit}:{name}")
             if weight > 0 and any(f"{key}:{name}" in log for log in logging_outputs):
-                metrics.log_scalar(
-                    f"{key}_{name}", total(f"{key}:{name}") / weight / math.log(2), weight, round=3
-                )
+                bits = total(logging_outputs, f"{key}:{name}") / weight / math.log(2)
+                metrics.log_scalar(f"{key}_{name}", bits, weight, round=3)
 
 
 class ValidationBleu:

@@ -17,7 +17,7 @@ from llm.tuning.answers import AnswerTokens
 from llm.tuning.examples import Examples, Padding
 from llm.tuning.model import trained_parameters, tuned_model
 from llm.tuning.options import VALIDATION, Tuning
-from llm.tuning.validation import mean_loss, validate
+from llm.tuning.validation import validate
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class Stage:
 
     Attributes:
         title: "stage 1 of 2, MT+Align", for messages.
-        training: all instructions.
         held_out: objective -> instructions for validation.
         before: folder of the stage that it goes on from; None for the first one.
     """
@@ -156,7 +155,8 @@ class Course(TrainerCallback):
             self.training.flush()
         objectives = self.measure()  # in which devices meet
         entry = {"epoch": round(state.epoch), "update": state.global_step}
-        entry |= {"loss": mean_loss(objectives), "objectives": objectives}
+        mean = sum(measured["loss"] for measured in objectives.values()) / len(objectives)
+        entry |= {"loss": mean, "objectives": objectives}
         if not math.isfinite(loss := entry["loss"]):
             raise Diverged(
                 f"--learning-rate {rate}: the validation loss is {loss} after epoch {entry['epoch']};"

@@ -58,8 +58,3 @@ def _of_objective(
             f" --max-input {examples.max_input} or --max-output {examples.max_output}; give larger limits"
         )
     return {"loss": nats / tokens, "accuracy": right / count, "instructions": round(count)}
-
-
-def mean_loss(objectives: Mapping[str, dict]) -> float:
-    """Mean over the objectives."""
-    return sum(measured["loss"] for measured in objectives.values()) / len(objectives)

@@ -15,6 +15,9 @@ SEEDS=1 # the thesis ran everything once
 PROBE_READS=scores.json # of groups of languages
 
 MODEL='' FLORES='' LANGUAGE_GROUPS=''
+PARAMETERS='' # of the language model, by which --plan knows it before it is there
+DATASET=''    # in tables (default: the configuration's name)
+MODEL_TITLE='' # after the names of systems: a report of several models tells them apart by it
 PROBE_LINES=1000 # of each validation set, for layers
 # What 6.3.2 has for all models; a configuration changes it.
 EPOCHS=5
@@ -56,7 +59,7 @@ $(help_of experiment comet)
   --jobs-per-gpu N    trainings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    bf16, fp16 or float32; auto is fp16 on GPUs, as in the thesis, and float32 on a processor
                       (default: $PRECISION)
-$(help_of force all)
+$(help_of force plan all)
 
 Example: bash recipes/align_instruct/run.sh --config bloomz24 --model models/bloomz-1b1 --launcher gpu --gpus 8
 END
@@ -65,6 +68,7 @@ END
 check_recipe() {
   PAIRS=$(english_centric "${TAUGHT[@]}")
   [[ ${#SUPERVISED[@]} -gt 0 ]] || SUPERVISED=("${TAUGHT[@]}")
+  DATASET=${DATASET:-$NAME}
   check_folders FLORES
   if [[ ${#BASE_OPTIONS[@]} -gt 0 ]]; then
     [[ -z $MODEL ]] || die "--model $MODEL: --config $CONFIG makes its own; expected none"
@@ -74,6 +78,7 @@ check_recipe() {
     leave_out_stage base
     [[ -n $MODEL ]] || die "--model: expected a folder of transformers with the language model that --config $CONFIG tunes"
     check_folders MODEL
+    MODEL_TITLE=", $(basename "$MODEL")"
   fi
   case $PRECISION/$LAUNCHER in
     bf16/*) ARITHMETIC=bfloat16 ;;
@@ -81,6 +86,16 @@ check_recipe() {
     float32/* | auto/cpu) ARITHMETIC=float32 ;;
     auto/*) ARITHMETIC=float16 ;;
   esac
+}
+
+# A pair of sentences becomes an instruction of an objective for each direction.
+plan_trainings() {
+  local objective sizes=()
+  [[ -z $TRAINING_PAIRS ]] || for objective in $(for_each_model objectives | sort -u); do
+    sizes+=("$OUTPUT/instructions/$objective=$((2 * TRAINING_PAIRS))")
+  done
+  [[ -z $PARAMETERS ]] || sizes+=("$MODEL=$PARAMETERS")
+  python -m llm plan --flops "$PLAN" ${sizes:+--sizes "${sizes[@]}"}
 }
 
 # --- stages --------------------------------------------------------------------------------------------------------
@@ -160,7 +175,7 @@ translate() { # SYSTEM SEED
   local OPTIONS
   set_prompted "$@"
   set_evaluation_options "$1"
-  run python -m llm translate "${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${OPTIONS[@]}" --data "$OUTPUT" --dataset "$NAME" \
+  run python -m llm translate "${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${OPTIONS[@]}" --data "$OUTPUT" --dataset "$DATASET" \
     --output "$OUTPUT/translations/$(model_name "$@")"
   ! has_flores "$1" ||
     run python -m llm translate "${PROMPTED[@]}" "${DECODING_OPTIONS[@]}" "${OPTIONS[@]}" --data "$OUTPUT/flores" --dataset Flores-200 \
@@ -175,7 +190,7 @@ set_prompted() { # SYSTEM SEED
   local tuned
   tuned=$OUTPUT/models/$(model_name "${TRAINED_AS[$1]}" "$2")
   PROMPTED=(--model "$MODEL" --supervised "$(english_centric "${SUPERVISED[@]}")" --precision "$ARITHMETIC" "${DEVICE[@]}")
-  [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}")
+  [[ -z ${TABLE_NAME[$1]} ]] || PROMPTED+=(--name "${TABLE_NAME[$1]}$MODEL_TITLE")
   [[ -n ${TRAINING[${TRAINED_AS[$1]}]} ]] || return 0
   [[ $DRY_RUN == yes ]] || [[ -e $tuned/tuning.json ]] || die "$tuned/tuning.json: no such file; run the stage tune first"
   PROMPTED+=(--tuned "$tuned")
@@ -216,7 +231,7 @@ stage_probe() {
     [[ -n $seed ]] || continue
     set_prompted "$system" "$seed"
     stores+=("$OUTPUT/states/$system")
-    run python -m llm states "${PROMPTED[@]}" --data "$OUTPUT" --dataset "$NAME" --max-lines "$PROBE_LINES" \
+    run python -m llm states "${PROMPTED[@]}" --data "$OUTPUT" --dataset "$DATASET" --max-lines "$PROBE_LINES" \
       --output "$OUTPUT/states/$system"
   done
   [[ ${#stores[@]} -lt 2 ]] || run python -m eval probe cosine "${stores[@]}" --split valid --output "$OUTPUT/cosine"

@@ -25,6 +25,7 @@ CORRELATED=3      # encoders of a correlation, at least
 XNLI_OPTIONS=() MANUAL_OPTIONS=() NAMES_OPTIONS=() ANSWERS_OPTIONS=()
 KNOWN_ENCODERS=()
 CURVES=() # encoders that are measured after every tenth of their calibration, too (Figure 2)
+declare -A PARAMETERS_OF # without the embeddings, which are looked up: by it --plan knows an encoder before it is there
 declare -A LAYER_OF RATE_OF PREFIX_OF CALIBRATION_OF FOLDER_OF # options of the calibration are quoted, as those of systems
 
 # An encoder: the layer whose states are its sentence embeddings ('last': what its folder says), the learning rate of its fine-tuning
@@ -52,6 +53,7 @@ this file has the paper's numbers.
   --encoders LIST     NAME=FOLDER of every encoder, a folder of transformers or of sentence-transformers; NAME is one of the
                       configuration's: mbert, xlm-r-base, xlm-r, labse
   --systems LIST      only these of --encoders
+$(help_of search)
 $(help_of xnli)
   --tatoeba DIR       LASER's Tatoeba test sets, tatoeba.XXX-eng.XXX
   --sts17 DIR         rated pairs of STS 2017: STS.ar.tsv, STS.en.tsv, STS.es.tsv
@@ -72,14 +74,19 @@ $(help_of xnli)
   --jobs-per-gpu N    fine-tunings that may share one GPU (default: $JOBS_PER_GPU)
   --precision NAME    of training: bf16 or float32; auto is float32 (default: $PRECISION)
   --force             train anew what is trained or was begun, also with other options or data
-$(help_of all)
+$(help_of plan all)
 
 Example: bash recipes/crosslingual_evaluation/run.sh --config paper --encoders mbert=models/mbert,labse=models/LaBSE --xnli xnli --launcher gpu
 END
 }
 
 check_recipe() {
-  local encoder
+  local encoder given
+  for encoder in "${SYSTEM_IDS[@]}"; do # of --search: the encoder with some options
+    given=${encoder%%\~*}
+    FOLDER_OF[$encoder]=${FOLDER_OF[$given]} LAYER_OF[$encoder]=${LAYER_OF[$given]} RATE_OF[$encoder]=${RATE_OF[$given]}
+    PREFIX_OF[$encoder]=${PREFIX_OF[$given]:-} CALIBRATION_OF[$encoder]=${CALIBRATION_OF[$given]}
+  done
   check_folders XNLI NLI STS17 WMT20 TATOEBA WIKIANN SQUAD
   if makes_materials; then
     XNLI=$OUTPUT/tasks/xnli NLI=$OUTPUT/tasks/snli STS=$OUTPUT/tasks/sts/train.csv STS17=$OUTPUT/tasks/sts
@@ -136,6 +143,19 @@ set_valid_parallel() {
   done
 }
 
+# How many examples the published files have.
+plan_trainings() {
+  local encoder variant language sizes=()
+  makes_materials || sizes=("$NLI/snli_1.0_train.jsonl=549367" ${STS:+"$STS=5749"} "$SQUAD/train-v1.1.json=87599" "$WIKIANN/train-en.tsv=20000"
+    "$OUTPUT/xnli-manual/train.tsv=6000")
+  makes_materials || for language in "${XNLI_LANGUAGES[@]}"; do sizes+=("$(xnli_train "$language")=392702"); done
+  for encoder in "${SYSTEM_IDS[@]}"; do
+    [[ -n ${PARAMETERS_OF[${encoder%%\~*}]:-} ]] || continue
+    for variant in "${VARIANTS[@]}"; do sizes+=("$(beginning_of "$encoder" "$variant")=${PARAMETERS_OF[${encoder%%\~*}]}"); done
+  done
+  python -m embeddings plan --flops "$PLAN" ${sizes:+--sizes "${sizes[@]}"}
+}
+
 # --- variants of an encoder ----------------------------------------------------------------------------------------
 
 # XNLI Manual (4.1), whose training text is no machine's.
@@ -143,16 +163,26 @@ stage_prepare() {
   [[ -z $XNLI ]] || run python -m data_prep xnli-manual --dev "$(xnli_held_out dev)" --test "$(xnli_held_out test)" "${FORCED[@]}" --output "$OUTPUT/xnli-manual"
 }
 
-stage_calibrate() { ! is_among calibrated "${VARIANTS[@]}" || for_each_encoder calibrate; }
+stage_calibrate() {
+  is_among calibrated "${VARIANTS[@]}" || return 0
+  for_each_encoder calibrate
+  write_search_table calibration "${SYSTEM_IDS[@]/#/"$OUTPUT/calibrated/"}"
+}
+
+# The table of the points: what --search found in validation.
+write_search_table() { # NAME FOLDER...
+  [[ -z $SEARCH ]] || run python -m fairseq_ext search-table "${@:2}" --output "$OUTPUT/search/$1"
+}
 
 calibrate() { # ENCODER
-  local options LAYER PREFIX
+  local options LAYER PREFIX OPTIONS
   set_layer "$1"
   set_prefix "$1"
   eval "options=(${CALIBRATION_OF[$1]})"
+  set_training_options "$1"
   ! is_among "$1" "${CURVES[@]}" || options+=(--keep-checkpoints)
   run python -m embeddings calibrate --model "${FOLDER_OF[$1]}" "${LAYER[@]}" "${PREFIX[@]}" --nli "$NLI/snli_1.0_train.jsonl" "$(xnli_train en)" \
-    --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
+    --sts "$STS" "${VALID_PARALLEL[@]}" "${options[@]}" "${OPTIONS[@]}" --seed "${SEED_LIST[0]}" "${DEVICE[@]}" "${FORCED[@]}" \
     --output "$OUTPUT/calibrated/$1"
 }
 
@@ -207,10 +237,11 @@ beginning_of() { # ENCODER VARIANT
 
 # Its name in tables.
 title_of() { # ENCODER VARIANT
+  local name=${TABLE_NAME[$1]:-$1}
   case $2 in
-    "$ORIGINAL") echo "$1" ;;
-    answers) echo "$1, question answering" ;;
-    calibrated) echo "$1, calibrated" ;;
+    "$ORIGINAL") echo "$name" ;;
+    answers) echo "$name, question answering" ;;
+    calibrated) echo "$name, calibrated" ;;
   esac
 }
 
@@ -272,7 +303,16 @@ measures_of() { # ENCODER VARIANT
 stage_finetune() {
   check_beginnings
   for_each_model_at_once finetune_everywhere
+  for_each_finetuning compare_finetunings
 }
+
+compare_finetunings() { # FINETUNING
+  local folders=()
+  for_each_model add_searched "$1"
+  write_search_table "$1" "${folders[@]}"
+}
+
+add_searched() { folders+=("$(dirname "$(finetuned_file "$2" "$3" "$1")")"); } # FINETUNING ENCODER SEED
 
 # What the stages before make must be there before the first of these trainings, and not when its turn comes after days.
 check_beginnings() {
@@ -302,11 +342,12 @@ for_each_finetuning() { # COMMAND...
 }
 
 finetune() { # ENCODER SEED FINETUNING
-  local variant FILES
+  local variant FILES OPTIONS
   variant=$(variant_for "$3")
+  set_training_options "$1"
   "set_files_of_${3%%-*}" "${3#*-}"
   measure "$(finetuned_file "$@")" python -m embeddings finetune --model "$(beginning_of "$1" "$variant")" --encoder-name "$(title_of "$1" "$variant")" \
-    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}"
+    --learning-rate "${RATE_OF[$1]}" --seed "$2" "${FILES[@]}" "${OPTIONS[@]}" "${DEVICE[@]}" "${EXTRA_OPTIONS[@]}" "${FORCED[@]}"
 }
 
 # What is published; XNLI Manual is made.

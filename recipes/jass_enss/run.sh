@@ -50,7 +50,7 @@ reports. What is complete is skipped, what was killed continues. README.md besid
   --monolingual DIR   folder of train.LANG for pre-training (default: the pairs that are not for fine-tuning)
   --spacy-model NAME  English spaCy pipeline, or its folder, for configurations that parse with spaCy; fetched with
                       python -m spacy download en_core_web_sm
-  --adequacy-model PATH  sentence-transformers model for adequacy (4.5.2; default: no adequacy)
+  --adequacy-model PATH  sentence encoder for adequacy: a model or stored vectors (4.5.2; default: no adequacy)
 $(help_of experiment comet training force plan all)
 
 --data-root holds the parallel corpus (files SPLIT.SRC-TGT.LANG; enja: in place of a download). There is one fine-tuning

@@ -70,13 +70,15 @@ experiment() { # ARGUMENT...
   FOLDERS=() # of translations
   for_each_model add_folder
   if [[ -n $PLAN ]]; then
-    run_stages | python -m fairseq_ext plan --flops "$PLAN" ${TRAINING_PAIRS:+--sentence-pairs "$TRAINING_PAIRS"}
+    run_stages | plan_trainings
   elif [[ $DRY_RUN == yes ]]; then
     run_stages | python -m fairseq_ext dry-run
   else
     run_stages
   fi
 }
+
+plan_trainings() { python -m fairseq_ext plan --flops "$PLAN" ${TRAINING_PAIRS:+--sentence-pairs "$TRAINING_PAIRS"}; }
 
 run_stages() {
   local stage

@@ -48,6 +48,8 @@ WORDS = {
     "fairseq_ext checkpoints": "{w}/training",
     "fairseq_ext dry-run": "",
     "fairseq_ext plan": "--flops 1e12",
+    "embeddings plan": "--flops 1e12",
+    "llm plan": "--flops 1e12",
     "fairseq_ext on-device": "--precision {o} --cpu -- true",
     "fairseq_ext describe": "{w}/model.pt",
     "fairseq_ext trim-mbart": "--pretrained {w}/mbart --data {w}/data --output {o}/trimmed.pt",

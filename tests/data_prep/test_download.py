@@ -325,7 +325,7 @@ def test_opus100_over_the_network_is_one_archive(tmp_path):
 
     source = Source(None, tmp_path / "downloads", fetch=pretend)
     splits = list(opus100.read(source, ["de", "en"], "en"))
-    assert [(split.split, list(split.rows())) for split in splits] == [
+    assert [(split.split, list(split.rows)) for split in splits] == [
         ("train", [("x", "x")]), ("valid", [("x", "x")]), ("test", [("x", "x")]),
     ]  # fmt: skip
     assert asked == [opus100.URL]
@@ -400,25 +400,23 @@ def test_multiway_choice_with_bounded_memory_equals_the_unbounded_choice(monkeyp
         code: [(f"{code}{n}", f"line {n % 900}") for n in range(size)]
         for code, size in (("a", 1000), ("b", 850))
     }
-    corpora = {code: (lambda code=code: iter(rows[code])) for code in rows}
     found = {}
     for factor in (10, 10_000):
         monkeypatch.setattr(multiway, "CANDIDATES_PER_LINE", factor)
-        found[factor] = choose_multiway(corpora, 20)
+        found[factor] = choose_multiway(rows, 20)
     assert found[10] == found[10_000]
     assert all(int(row["a"][1:]) >= 100 for row in found[10][0])  # lines 0 to 99 occur twice in a
     with pytest.raises(InputError, match="expected at least 2000"):
-        choose_multiway(corpora, 1000)
+        choose_multiway(rows, 1000)
 
 
 def test_rows_without_one_of_their_lines_are_no_evaluation_set():
     empty = [("", "line 8"), (" ", "line 9"), ("a", ""), ("b", "\t")]
     rows = {code: [(f"{code} {n}", f"line {n}") for n in range(8)] + empty for code in ("de", "fr")}
-    corpora = {code: (lambda code=code: iter(rows[code])) for code in rows}
-    test, valid = choose_multiway(corpora, 4)
+    test, valid = choose_multiway(rows, 4)
     assert sorted(row[""] for row in test + valid) == [f"line {n}" for n in range(8)]
     with pytest.raises(InputError, match="8 lines occur once in each of de, fr; expected at least 10"):
-        choose_multiway(corpora, 5)
+        choose_multiway(rows, 5)
 
 
 def test_multi30k_under_both_names_of_its_splits(download, tmp_path, read):

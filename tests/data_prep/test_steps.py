@@ -197,8 +197,9 @@ def test_a_step_does_not_write_into_what_it_reads(tmp_path):
     (tmp_path / "data/text").mkdir(parents=True)
     (tmp_path / "data/text/valid.de-en.de").write_text("a")
     folder = StepFolder(tmp_path / "data", "binarize", {}, inputs=[tmp_path / "data/text"])
-    with pytest.raises(InputError, match=r"would write into .*text, which it reads"):
-        folder.begin(lambda path: True, subfolder="text")
+    refused = pytest.raises(InputError, match=r"would write into .*text, which it reads")
+    with refused, folder.writing(lambda path: True, subfolder="text"):
+        pass
     assert (tmp_path / "data/text/valid.de-en.de").exists()
 
 

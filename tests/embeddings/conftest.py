@@ -49,7 +49,7 @@ def refusal(command):
         result = command(*argv)
         assert result.status == 2
         *said, line = result.err.splitlines()
-        others = [each for each in said if not each.endswith(PROGRESS)]
+        others = [each for each in said if not (each.startswith("warning: ") or each.endswith(PROGRESS))]
         assert line.startswith("error: ") and not others, result.err
         return line.removeprefix("error: ")
 

@@ -82,6 +82,19 @@ def test_a_configuration_may_keep_what_is_cleaned_away(tmp_path):
     )
 
 
+def test_sizes_of_a_model_are_told_apart_in_one_report():
+    """Figure 6.1: one test set, and names of its own for each model."""
+    names = set()
+    for name in ("bloomz24_1b1", "bloomz24", "bloomz24_7b1"):
+        config = ["--config", name, "--model", f"models/{name[9:] or '3b'}/", "--output", "out"]
+        options = ("--stages", "translate", "--systems", "base,mt")
+        translations = commands(*options, step="translate", config=config)
+        assert {parsed(words).dataset for words in translations} == {"OPUS-100"}
+        names |= {value(words, "--name") for words in translations}
+    titles = ("w/o fine-tuning", "MTInstruct")
+    assert names == {f"{title}, {size}" for title in titles for size in ("1b1", "3b", "7b1")}
+
+
 def test_a_folder_of_any_name_has_instructions():
     config = [*BLOOMZ[:4], "--output", "R&D #1"]
     args = parsed(tunings("--systems", "mt+align", config=config)["mt+align"])

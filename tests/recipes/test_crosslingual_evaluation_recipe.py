@@ -83,7 +83,6 @@ def paths(files) -> list[list[str]]:
             arguments("--precision", "fp16", encoders="mbert=/tmp", data={"--xnli": "/tmp"}),
             "--precision fp16",
         ),
-        (arguments("--plan"), "unknown option '--plan'"),
         (arguments("--gpus", "2"), "unknown option '--gpus'"),
     ],
 )
@@ -197,6 +196,55 @@ def test_every_encoder_and_seed_has_a_rate_and_a_batch_that_was_searched():
         assert args.learning_rate in (5e-6, 1e-5, 2e-5) and args.epochs == 10
         assert args.batch_size in ((32, 128) if args.task == "names" else (16, 32, 128))
         assert folder.split("/")[0].endswith(f"-seed{args.seed}")
+
+
+GRID = "learning-rate=5e-6,1e-5:batch-size=16,128"
+POINTS = {"learning-rate~5e-6": 5e-6, "learning-rate~1e-5": 1e-5}
+
+
+def points_of(found: dict) -> dict:
+    return {name: (args.learning_rate, args.batch_size) for name, args in found.items()}
+
+
+def searched(name: str) -> dict:
+    """Folder below a stage's -> learning rate and batch of the grid."""
+    points = {
+        f"mbert~{rate}~batch-size~{size}": (POINTS[rate], size) for rate in POINTS for size in (16, 128)
+    }
+    return {name.format(point): values for point, values in points.items()}
+
+
+def tables(stage: str) -> dict[str, list[str]]:
+    """Folder of a table of --search -> the trainings in it."""
+    found = commands(stage, "--systems", "mbert", "--seeds", "1", "--search", GRID)
+    made = [parse_command(words) for words in found if "search-table" in words]
+    return {str(args.output): list(map(str, args.trainings)) for args in made}
+
+
+def test_fine_tunings_are_searched_over_options():
+    words = ("--systems", "mbert", "--seeds", "1", "--search", GRID)
+    found = [parse_command(line) for line in commands("finetune", *words) if line[3] == "finetune"]
+    by_folder = {str(args.output).removeprefix("out/finetuned/"): args for args in found}
+    kinds = ["xnli-en", "xnli-all", "xnli-ur", "manual-ur", *(f"names-{kind}" for kind in VARIANTS)]
+    assert points_of(by_folder) == {k: v for kind in kinds for k, v in searched(f"{{}}-seed1/{kind}").items()}
+    assert {str(args.model) for name, args in by_folder.items() if "xnli" in name} == {"m/mbert"}
+    assert by_folder["mbert~learning-rate~5e-6~batch-size~16-seed1/xnli-en"].encoder_name == (
+        "mbert, learning-rate 5e-6, batch-size 16"
+    )
+    assert tables("finetune") == {
+        f"out/search/{kind}": [f"out/finetuned/{name}" for name in searched(f"{{}}-seed1/{kind}")]
+        for kind in kinds
+    }
+
+
+def test_calibrations_are_searched_over_options():
+    words = ("--systems", "mbert", "--search", GRID)
+    found = [parse_command(line) for line in commands("calibrate", *words) if line[3] == "calibrate"]
+    assert points_of({args.output.name: args for args in found}) == searched("{}")
+    assert {args.layer for args in found} == {LAYERS["mbert"]}
+    assert tables("calibrate") == {
+        "out/search/calibration": [f"out/calibrated/{name}" for name in searched("{}")]
+    }
 
 
 def test_names_are_learned_by_all_variants_of_an_encoder():

@@ -3,3 +3,4 @@
 source "$ROOT/recipes/align_instruct/configs/bloomz24.sh"
 UPDATE_SENTENCES=512
 BATCH_SENTENCES=4
+PARAMETERS=7.07e9

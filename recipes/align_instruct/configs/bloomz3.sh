@@ -8,6 +8,8 @@ LANGUAGES=(ar de en fr nl ru zh)
 TAUGHT=(de en nl ru)
 SUPERVISED=("${LANGUAGES[@]}") # 12 directions with English and 30 without, whatever a model is taught (6.3.1)
 CORPUS_OPTIONS=(--train-pairs 200000)
+TRAINING_PAIRS=600000
+PARAMETERS=7.07e9
 # 32 GPUs with 4 instructions each (6.3.2)
 UPDATE_SENTENCES=128
 BATCH_SENTENCES=4

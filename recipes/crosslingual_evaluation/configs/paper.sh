@@ -1,11 +1,12 @@
 # shellcheck shell=bash disable=SC2034
-# The paper's (3.1, 3.2, 4, Table 10, A.2). Where it searched a rate or a batch, one of those is here: to search, copy this file, or give the
-# rate behind --, and a folder of its own to each.
+# The paper's (3.1, 3.2, 4, Table 10, A.2). Where it searched a rate or a batch, one of those is here; --search tries all.
 #       name       layer rate  calibration
 encoder mbert      8     2e-5
 encoder xlm-r-base 7     2e-5  --sts-epochs 5
 encoder xlm-r      13    5e-6  --sts-epochs 5 --learning-rate 5e-6 --batch-size 64
 encoder labse      last  2e-5
+
+PARAMETERS_OF=([mbert]=8.6e7 [xlm-r-base]=8.6e7 [xlm-r]=3.04e8 [labse]=8.6e7)
 
 CURVES=(mbert labse) # of Figure 2
 

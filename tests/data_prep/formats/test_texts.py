@@ -159,35 +159,41 @@ def is_text(path):
 def test_a_step_folder_knows_its_own_files(tmp_path):
     folder = StepFolder(tmp_path, "s", {"a": 1})
     assert not folder.is_complete()
-    folder.begin(is_text)
-    (tmp_path / "old.txt").write_text("")
+    with pytest.raises(ZeroDivisionError), folder.writing(is_text):
+        (tmp_path / "old.txt").write_text("")
+        raise ZeroDivisionError
     with pytest.raises(InputError, match="`s` did not finish"):
         read_settings(tmp_path, "s")
-    StepFolder(tmp_path, "s", {"a": 1}).begin(is_text)  # after a kill: what lies there is ours
-    assert not (tmp_path / "old.txt").exists()
-    (tmp_path / "new.txt").write_text("")
-    folder.finish()
+    with StepFolder(tmp_path, "s", {"a": 1}).writing(is_text):  # what lies there is ours
+        assert not (tmp_path / "old.txt").exists()
+        (tmp_path / "new.txt").write_text("")
     assert folder.is_complete() and read_settings(tmp_path, "s") == {"a": 1}
     other = StepFolder(tmp_path, "s", {"a": 2})
     assert not other.is_complete() and not folder.is_complete(force=True)
-    other.begin(is_text)
-    assert not (tmp_path / "new.txt").exists()
+    with other.writing(is_text):
+        assert not (tmp_path / "new.txt").exists()
 
 
 def test_a_step_folder_leaves_the_files_of_others(tmp_path):
     (tmp_path / "mine.txt").write_text("precious")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/deep.txt").write_text("precious")
-    with pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"):
-        StepFolder(tmp_path, "s", {}).begin(is_text)
+    with (
+        pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"),
+        StepFolder(tmp_path, "s", {}).writing(is_text),
+    ):
+        pass
     (tmp_path / "s.json").write_text('{"how": "rules of mine"}')  # no record of ours
-    with pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"):
-        StepFolder(tmp_path, "s", {"size": 1}).begin(is_text)
+    with (
+        pytest.raises(InputError, match=r"mine\.txt: exists and is not from this step"),
+        StepFolder(tmp_path, "s", {"size": 1}).writing(is_text),
+    ):
+        pass
     assert (tmp_path / "mine.txt").read_text() == "precious"
     (tmp_path / "mine.txt").unlink()
     (tmp_path / "s.json").unlink()
-    StepFolder(tmp_path, "s", {}).begin(is_text)
-    assert (tmp_path / "sub/deep.txt").exists()
+    with StepFolder(tmp_path, "s", {}).writing(is_text):
+        assert (tmp_path / "sub/deep.txt").exists()
     with pytest.raises(InputError, match="is the input folder"):
         StepFolder(tmp_path, "s", {}, inputs=(tmp_path,))
     assert read_settings(tmp_path, "other") is None
@@ -196,18 +202,19 @@ def test_a_step_folder_leaves_the_files_of_others(tmp_path):
 def test_a_step_folder_leaves_the_files_of_others_though_a_redo_was_killed(tmp_path):
     """And removes what the killed one wrote, as all that the step itself wrote before."""
 
-    def begin(*files: str) -> StepFolder:
-        step = StepFolder(tmp_path, "s", {"files": files})
-        step.begin(is_text)
-        for name in files:
-            (tmp_path / name).write_text("of the step")
-        return step
+    def write(*files: str, is_killed: bool = False) -> None:
+        with StepFolder(tmp_path, "s", {"files": files}).writing(is_text):
+            for name in files:
+                (tmp_path / name).write_text("of the step")
+            if is_killed:
+                raise KeyboardInterrupt
 
-    begin("old.txt").finish()
+    write("old.txt")
     (tmp_path / "mine.txt").write_text("precious")
-    begin("old.txt", "killed.txt")
-    begin("killed.txt", "new.txt")
-    begin("new.txt").finish()
+    for files in (("old.txt", "killed.txt"), ("killed.txt", "new.txt")):
+        with pytest.raises(KeyboardInterrupt):
+            write(*files, is_killed=True)
+    write("new.txt")
     assert {path.name for path in tmp_path.iterdir()} == {"mine.txt", "new.txt", "s.json"}
     assert (tmp_path / "mine.txt").read_text() == "precious"
     assert list(json.loads((tmp_path / "s.json").read_text())["outputs"]) == ["new.txt"]

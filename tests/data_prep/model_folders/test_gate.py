@@ -474,7 +474,7 @@ def adapted(lora: Path, adapter: Path):
 
     from data_prep.model_folders.adapters import load_adapter
 
-    return load_adapter(GPT2LMHeadModel.from_pretrained(lora / "base"), adapter)
+    return load_adapter(GPT2LMHeadModel.from_pretrained(lora / "base"), adapter, is_trainable=False)
 
 
 def test_an_adapter_is_added(lora, adapter):

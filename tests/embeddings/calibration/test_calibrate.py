@@ -71,6 +71,7 @@ def same(first, second) -> bool:
 def test_english_alone_makes_retrieval_better(trained, english, command, tmp_path):
     """What is recorded is what `retrieve` measures, before and after."""
     record = record_of(trained)
+    assert record["score"] == "p_at_1"
     assert record["best"]["p_at_1"] > record["before"]["p_at_1"]
     valid = ["--parallel", english / "valid.en", english / "valid.de", "--similarity", "cosine", "--cpu"]
     for name, model in (("before", english / "bert"), ("best", trained / "encoder")):

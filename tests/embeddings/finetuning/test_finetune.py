@@ -119,7 +119,7 @@ def test_the_best_in_validation_is_kept(data, command, tmp_path, monkeypatch):
     assert done.status == 0, done.err
     record = record_of(tmp_path / "out")["training"]
     assert [checkpoint["accuracy"] for checkpoint in record["checkpoints"]] == [50, 70, 60, 70]
-    assert record["best"] == record["checkpoints"][1]
+    assert record["best"] == record["checkpoints"][1] and record["score"] == "accuracy"
     assert record["updates"] == record["checkpoints"][-1]["update"] == 144
 
 

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from command_line.dispatch import run as run_package
+from embeddings.__main__ import COMMANDS
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
 from eval.probes.adequacy import cosines
@@ -82,6 +84,27 @@ def test_means_of_hypotheses_and_references(encoder, translated, texts, command,
     (reference,) = [line for line in page.splitlines() if line.startswith("| Reference |")]
     assert reference.endswith(f" | {gold:.2f} |")
     assert any(line.startswith("| two | 1 |") and line.endswith("| 100.00 |") for line in page.splitlines())
+
+
+def test_vectors_of_another_program(translated, texts, command, tmp_path):
+    """Those of LASER, for example: one file of all sentences of a language."""
+    hypotheses = [texts["en"][0], "", "zzz", "another line"]
+    folder = translated("one", {"de-en": hypotheses})
+    vectors = {}
+    for language, lines in (("de", texts["de"]), ("en", [*texts["en"], *hypotheses])):
+        (tmp_path / f"all.{language}").write_text("".join(f"{line}\n" for line in lines))
+        vectors[language] = ByLetters().encode(lines)
+        (tmp_path / f"{language}.emb").write_bytes(vectors[language].tobytes())
+    pairs = [f"{tmp_path}/all.{language}={tmp_path}/{language}.emb" for language in vectors]
+    main = ["import", *pairs, "--encoder-name", "LASER", "--output", str(tmp_path / "vectors")]
+    assert run_package("embeddings", "", COMMANDS, main) == 0
+    done = command("adequacy", folder, "--model", tmp_path / "vectors", "--output", tmp_path / "found")
+    assert done.status == 0, done.err
+    rows = rows_of(tmp_path / "found/adequacy.csv").set_index("measure").value
+    expected = [loop_cosine(*pair) for pair in zip(texts["de"], hypotheses, strict=True)]
+    assert rows["adequacy"] == pytest.approx(np.mean(expected))
+    expected = [loop_cosine(*pair) for pair in zip(texts["de"], texts["en"], strict=True)]
+    assert rows["reference_adequacy"] == pytest.approx(np.mean(expected))
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,24 @@ def test_the_lowest_loss_comes_first(write, tmp_path):
 def test_a_measure_may_be_better_when_it_is_larger(write):
     own = {"best_checkpoint_metric": "retrieval", "maximize_best_checkpoint_metric": ""}
     folder = write("a-seed1", ("loss 1 | retrieval 60", 10), ("loss 2 | retrieval 70.5", 20), **own)
-    best = best_validation(folder)
+    best = best_validation(folder, "a")
     assert (best.measure, best.value, best.updates, best.is_larger_better) == ("retrieval", 70.5, 20, True)
+
+
+def test_trainings_of_encoders_are_compared_by_the_score_that_chose_their_best(tmp_path):
+    """Those of one fine-tuning lie in folders of the same name."""
+    for rate, accuracy in (("1", 61.5), ("2", 70.25)):
+        folder = tmp_path / f"finetuned/a~lr~{rate}-seed1/xnli-en"
+        folder.mkdir(parents=True)
+        record = {"score": "accuracy", "best": {"update": 40, "accuracy": accuracy, "loss": 3}}
+        (folder / "training.json").write_text(json.dumps(record))
+    folders = sorted(map(str, tmp_path.glob("finetuned/*/xnli-en")))
+    assert run_command(["fairseq_ext", "search-table", *folders, "--output", str(tmp_path / "search")]) == 0
+    assert (tmp_path / "search/search.tsv").read_text().splitlines() == [
+        "training\taccuracy\tupdates", "a~lr~2-seed1/xnli-en\t70.25\t40", "a~lr~1-seed1/xnli-en\t61.5\t40",
+    ]  # fmt: skip
 
 
 def test_a_training_without_validation_is_refused(write):
     with pytest.raises(InputError, match=r"train\.log: has no validation with loss"):
-        best_validation(write("a-seed1"))
+        best_validation(write("a-seed1"), "a")

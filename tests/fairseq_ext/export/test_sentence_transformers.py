@@ -99,14 +99,17 @@ def test_vectors_are_equal(data, tmp_path, name):
     EncoderOptions(tmp_path).load()  # whose gate lets nothing through that could run code
 
 
-def test_a_translation_models_encoder_is_the_mean_of_its_states(data, tmp_path):
-    state = checkpoint_state(data, "transformer", encoder_layers=2, decoder_layers=1)
+@pytest.mark.parametrize("arch", ["transformer", "mnmt_transformer"])
+@pytest.mark.parametrize("to", ["sentence-transformers", "onnx"])
+def test_a_translation_models_encoder_is_the_mean_of_its_states(data, tmp_path, arch, to):
+    state = checkpoint_state(data, arch, encoder_layers=2, decoder_layers=1)
     state["task_state"]["language_tags"] = "t-dec"
     checkpoint = tmp_path / "model.pt"
     save(checkpoint, state)
-    export(job(checkpoint, data, tmp_path), tmp_path)
+    export(job(checkpoint, data, tmp_path, to=to), tmp_path)
     ours = EncoderOptions(checkpoint, model_data=data).load().encode(LINES)
-    np.testing.assert_allclose(exported_vectors(tmp_path, LINES), ours, atol=2e-4, rtol=1e-4)
+    exported = EncoderOptions(tmp_path).load().encode(LINES)
+    np.testing.assert_allclose(exported, ours, atol=2e-4, rtol=1e-4)
     state["task_state"]["language_tags"] = "t-enc"
     save(checkpoint, state)
     with pytest.raises(InputError, match="its encoder reads a language tag"):

@@ -171,10 +171,10 @@ def test_onnx_of_8_bits_has_products_of_whole_numbers(world, tmp_path, capsys):
 
 
 def test_a_model_that_a_file_of_onnx_cannot_hold(world, tmp_path, capsys, monkeypatch):
-    from fairseq_ext.export import traced_encoder
+    from fairseq_ext.export import onnx_folder
 
     trained(world, tmp_path / "model.pt")
-    monkeypatch.setattr(traced_encoder, "LARGEST", 1000)
+    monkeypatch.setattr(onnx_folder, "LARGEST", 1000)
     assert export(world, tmp_path / "model.pt", tmp_path / "out", to="onnx") == 2
     assert (
         "parameters in float32 are more than a file of ONNX may have (2 GiB); choose"

@@ -5,8 +5,8 @@ import lzma
 import pytest
 
 from command_line.errors import InputError
+from command_line.frames import open_xz
 from command_line.lines import count_lines, read_lines
-from command_line.xz import open_xz
 
 FIRST, SECOND = (b"".join(b"%s %d\n" % (name, number) for number in range(50_000)) for name in (b"a", b"b"))
 SECOND_STREAM = lzma.compress(SECOND)

@@ -1,0 +1,80 @@
+"""What fine-tunings and calibrations will take: updates, subwords, operations and hours; nothing is run.
+
+Reads the commands of a recipe, as `fairseq_ext plan` does. How many examples a file has and how many
+parameters a model has, a recipe says by --sizes: it is known before they are there. A sentence has
+`--words-per-sentence`, and a window of question answering is full. A third of the pairs of inference are
+entailed.
+"""
+
+import math
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from command_line.dispatch import step_parser
+from command_line.option_classes import from_arguments
+from embeddings import calibrate, finetune
+from embeddings.calibration.options import Calibration
+from embeddings.finetuning.options import Finetuning, files_of
+from fairseq_ext.commands.dry_run import commands
+from fairseq_ext.estimates import Assumed, Estimate, Estimates, Sizes
+
+SENTENCES = {"pairs": 2, "names": 1}  # of an example of a task
+_PROGRAM = ["python", "-m", "embeddings"]
+_JOBS = {"calibrate": (calibrate, Calibration), "finetune": (finetune, Finetuning)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is assumed of the machine, and of text and models that are not there yet."""
+
+    assumed: Assumed
+    sizes: Sizes
+
+
+def main(plan: Plan) -> None:
+    estimates = Estimates()
+    for words in commands(sys.stdin):
+        start = words.index("-m") - 1 if "-m" in words else len(words)
+        if words[start : start + 3] == _PROGRAM and words[start + 3] in _JOBS:
+            module, options = _JOBS[words[start + 3]]
+            parser = step_parser(" ".join(words[start : start + 4]), module)
+            job = from_arguments(options, parser.parse_args(words[start + 4 :]))
+            name = "/".join(job.output.parts[-2:])
+            estimates.add(name, partial(_estimate, job, plan))
+    estimates.show(plan.assumed.flops)
+
+
+def _estimate(job: Calibration | Finetuning, plan: Plan) -> Estimate:
+    length = plan.assumed.words_per_sentence
+    if isinstance(job, Calibration):
+        model, batch = job.model, job.batch_size
+        parts = [(job.nli_epochs / 3, job.nli, 3 * length), (job.sts_epochs, [job.sts], 2 * length)]
+    else:
+        model, task, how = job.training.model, job.training.task, job.training.how
+        batch = how.batch_size
+        words = SENTENCES[task] * length if task in SENTENCES else how.max_length
+        parts = [(how.epochs, files_of(job.training.train), words)]
+    return _summed(plan.sizes, model, parts, batch)
+
+
+def _summed(
+    sizes: Sizes, model: Path, parts: list[tuple[float, Iterable[Path], float]], batch: int
+) -> Estimate:
+    """What a training of several parts takes.
+
+    Args:
+        parts: epochs, files, words of an example.
+        batch: examples of an update.
+    """
+    updates, words = 0, 0.0
+    for epochs, files, length in parts:
+        examples = [sizes.of(path) for path in files]
+        if None in examples:
+            return Estimate(1, None, None, 0, unknown="how many examples its text has is not known")
+        updates += math.ceil(epochs * sum(examples) / batch)
+        words += epochs * sum(examples) * length
+    parameters = sizes.of(model)
+    return Estimate(1, parameters, updates, words / updates, unknown="size of the model unknown")

@@ -1,0 +1,62 @@
+"""What tunings of a language model will take: updates, subwords, operations and hours; nothing is run.
+
+Reads the commands of a recipe, as `fairseq_ext plan` does. How many instructions of an objective there are
+and how many parameters a model has, a recipe says by --sizes: it is known before they are there. An
+instruction is two sentences of `--words-per-sentence`, and 20 subwords around them. Every learning rate is a
+training. Adapters need 4 operations per parameter of the model: it has no gradients of its own.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+from functools import partial
+
+from command_line.dispatch import step_parser
+from command_line.option_classes import from_arguments
+from fairseq_ext.commands.dry_run import commands
+from fairseq_ext.estimates import OPERATIONS, Assumed, Estimate, Estimates, Sizes
+from fairseq_ext.training_record import parse_options
+from llm import tune
+from llm.tuning.options import Tuning
+
+PROMPT = 20  # subwords of an instruction besides its sentences
+FROZEN = 4  # operations per parameter and word: two forward, two backward to what is below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is assumed of the machine, and of instructions and models that are not there yet."""
+
+    assumed: Assumed
+    sizes: Sizes
+
+
+def main(plan: Plan) -> None:
+    estimates = Estimates()
+    for words in commands(sys.stdin):
+        if ["llm", "tune"] in [words[place : place + 2] for place in range(len(words))]:
+            start = words.index("llm")
+            parser = step_parser("python -m llm tune", tune)
+            job = from_arguments(Tuning, parser.parse_args(words[start + 2 :]))
+            estimates.add(job.output.name, partial(_estimate, job, _devices(words[:start]), plan))
+    estimates.show(plan.assumed.flops)
+
+
+def _devices(launch: list[str]) -> int:
+    given = parse_options(launch)
+    return int(given.get("--nproc-per-node", "1").split()[0]) * int(given.get("--nnodes", "1").split()[0])
+
+
+def _estimate(job: Tuning, devices: int, plan: Plan) -> Estimate:
+    """What one tuning takes: the stages of its curriculum, each with every learning rate."""
+    folders = {folder.name: folder for folder in job.instructions}
+    counts = [[plan.sizes.of(folders.get(task)) for task in stage] for stage in job.curriculum]
+    batch = job.batch_sentences * job.batches_per_update * devices
+    words = batch * (2 * plan.assumed.words_per_sentence + PROMPT)
+    updates, unknown = None, "how many instructions there are is not known; set TRAINING_PAIRS"
+    if not any(None in stage for stage in counts):
+        epochs = job.epochs * len(job.learning_rate)
+        updates = sum(epochs * math.ceil(sum(stage) / batch) for stage in counts)
+        unknown = "size of the model unknown; set PARAMETERS"
+    operations = FROZEN if job.lora.lora_rank else OPERATIONS
+    return Estimate(1, plan.sizes.of(job.model), updates, words, unknown=unknown, operations=operations)
