@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from command_line.measurements import Measured, numbers
+from eval.probes.learning_curves import training_of
 from eval.probes.training_logs import (
     LOG,
     LogOptions,
@@ -60,10 +61,10 @@ def of_scored(results: ResultSet) -> Measured:
         return measured
     for run in (run for system in results.systems for run in system.runs):
         checkpoint = run.value("checkpoint", "path")
-        training = run.dataset, run.system["name"], run.seed
-        if not checkpoint or training in seen or not (log := Path(checkpoint).parent / LOG).is_file():
+        if not checkpoint or not (log := Path(checkpoint).parent / LOG).is_file():
             continue
-        seen.add(training)
-        system = {"name": run.system["name"], "seed": run.seed}
-        measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
+        system = {"name": training_of(run)["name"], "seed": run.seed}
+        if (run.dataset, *system.values()) not in seen:
+            measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
+        seen.add((run.dataset, *system.values()))
     return measured
