@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from command_line.measurements import Measured, numbers
-from eval.probes.learning_curves import training_of
 from eval.probes.training_logs import (
     LOG,
     LogOptions,
@@ -56,6 +55,8 @@ def of_scored(results: ResultSet) -> Measured:
     """The losses of the trainings whose translations were scored, as far as the log lies beside the
     checkpoint. Nothing where result files of this probe are shown.
     """
+    from fairseq_ext.checkpoints.progress import progress_label
+
     measured, seen = Measured(), set()
     if results.of_kind(KIND):
         return measured
@@ -63,7 +64,8 @@ def of_scored(results: ResultSet) -> Measured:
         checkpoint = run.value("checkpoint", "path")
         if not checkpoint or not (log := Path(checkpoint).parent / LOG).is_file():
             continue
-        system = {"name": training_of(run)["name"], "seed": run.seed}
+        name = run.system["name"].removesuffix(progress_label(checkpoint))
+        system = {"name": name, "seed": run.seed}
         if (run.dataset, *system.values()) not in seen:
             measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
         seen.add((run.dataset, *system.values()))
