@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from command_line.measurements import Measured, numbers
 from command_line.progress import progress
+from data_prep.formats.vectors import normalized
 from embeddings.encoders.described import described_encoder
 from embeddings.encoders.options import EncoderOptions
 from embeddings.encoders.sentence_encoder import SentenceEncoder
@@ -78,9 +79,4 @@ def of_direction(files: DirectionFiles, encoder: SentenceEncoder, references: di
 
 def cosines(first, second):
     """B cosines of two B x C arrays; a vector of zeros has cosine 0 with all."""
-    import numpy
-
-    first, second = (numpy.asarray(side, dtype=numpy.float64) for side in (first, second))
-    norms = numpy.linalg.norm(first, axis=1) * numpy.linalg.norm(second, axis=1)
-    products = (first * second).sum(axis=1)
-    return numpy.divide(products, norms, out=numpy.zeros_like(products), where=norms > 0)
+    return (normalized(first) * normalized(second)).sum(axis=1)

@@ -318,18 +318,6 @@ class StateStore:
         directions = self._split(split)
         return {name: (of.get("sentences"), of.get("text_sha256")) for name, of in directions.items()}
 
-    def part_name(self, split: str, direction: Direction, side: str) -> str:
-        """Name of the part; equal for directions that share it."""
-        directions, text = self._split(split), "-".join(direction)
-        if text not in directions:
-            there = ", ".join(directions)
-            raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {there}")
-        if directions[text].get(side) is None:
-            raise InputError(
-                f"{self.folder}: has no states of a {side}; this probe needs a translation model's"
-            )
-        return plain_name(directions[text][side], f"{self.folder / INDEX}: {split} {text} {side}")
-
     def _split(self, split: str) -> dict:
         splits = self.record["splits"]
         if split not in splits:
@@ -337,8 +325,16 @@ class StateStore:
         return splits[split]
 
     def _part(self, split: str, direction: Direction | str, side: str) -> StatePart:
-        direction = split_direction(direction) if isinstance(direction, str) else direction
-        name = self.part_name(split, direction, side)
+        text = direction if isinstance(direction, str) else "-".join(direction)
+        directions = self._split(split)
+        if text not in directions:
+            there = ", ".join(directions)
+            raise InputError(f"{self.folder}: no {split} states of direction {text}, it has: {there}")
+        if directions[text].get(side) is None:
+            raise InputError(
+                f"{self.folder}: has no states of a {side}; this probe needs a translation model's"
+            )
+        name = plain_name(directions[text][side], f"{self.folder / INDEX}: {split} {text} {side}")
         layers = self.encoder_layers if side == "encoder" else self.decoder_layers
         part = StatePart(self.folder / name, layers, self.record["tags"], self.record["eos"])
         part.check(side)

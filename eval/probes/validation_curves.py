@@ -55,15 +55,18 @@ def of_scored(results: ResultSet) -> Measured:
     """The losses of the trainings whose translations were scored, as far as the log lies beside the
     checkpoint. Nothing where result files of this probe are shown.
     """
+    from fairseq_ext.checkpoints.progress import progress_label
+
     measured, seen = Measured(), set()
     if results.of_kind(KIND):
         return measured
     for run in (run for system in results.systems for run in system.runs):
         checkpoint = run.value("checkpoint", "path")
-        training = run.dataset, run.system["name"], run.seed
-        if not checkpoint or training in seen or not (log := Path(checkpoint).parent / LOG).is_file():
+        if not checkpoint or not (log := Path(checkpoint).parent / LOG).is_file():
             continue
-        seen.add(training)
-        system = {"name": run.system["name"], "seed": run.seed}
-        measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
+        name = run.system["name"].removesuffix(progress_label(checkpoint))
+        system = {"name": name, "seed": run.seed}
+        if (run.dataset, *system.values()) not in seen:
+            measured.add({"system": system, "dataset": run.dataset}, losses(validations_in(log)))
+        seen.add((run.dataset, *system.values()))
     return measured

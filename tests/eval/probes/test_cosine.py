@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from eval.probes.cosine import parallel_cosine
+from data_prep.formats.vectors import normalized
+from eval.probes.cosine import compare
 from eval.probes.store import INDEX
 from tests.eval.probes.conftest import refused
 from tests.eval.probes.planted import sentence_states, write_store
@@ -16,9 +17,13 @@ from tests.eval.rows import values_of
 N = 6
 
 
-def test_parallel_cosine():
-    assert parallel_cosine([[1, 0], [2, 2]], [[3, 0], [5, 0]]) == pytest.approx((1 + math.sqrt(0.5)) / 2)
-    assert parallel_cosine([[1, 0]], [[-2, 0]]) == pytest.approx(-1)
+@pytest.mark.parametrize(
+    ("first", "second", "cosine"),
+    [([[1, 0], [2, 2]], [[3, 0], [5, 0]], (1 + math.sqrt(0.5)) / 2), ([[1, 0]], [[-2, 0]], -1)],
+)
+def test_the_mean_cosine_of_rows(first, second, cosine):
+    (row,) = compare(None, normalized(first), normalized(second))
+    assert row == {"measure": "cosine", "value": pytest.approx(cosine)}
 
 
 def side(angles) -> np.ndarray:

@@ -127,10 +127,8 @@ def test_states_of_encoders_and_causal_models_are_the_librarys(tmp_path, extract
     model = by_hand(folder, "AutoModel")
     assert store.decoder_layers == [] and store.record["eos"] == (3 if kind == "bert" else -1)
     assert store.encoder_layers == ["L0", "L1", "L2"] + ["encoder-norm"] * (kind == "llama")
-    assert store.part_name("test", ("de", "en"), "encoder") == store.part_name(
-        "test", ("de", "fr"), "encoder"
-    )
     part = store.encoder("test", "de-en")
+    assert part.path == store.encoder("test", "de-fr").path
     assert part.pieces[:3] == ["[CLS]", *TEXTS["de"][0].split()[:2]]
     for number in range(len(part)):
         tokens, states = sentence(part, number)

@@ -184,15 +184,9 @@ def test_every_token_of_every_direction_has_the_states_of_its_own_sentence(state
 
 def test_directions_with_the_same_encoder_input_share_it(states, checkpoint):
     store = states(checkpoint("pre"))
-    assert store.part_name("test", ("de", "fr"), "encoder") == store.part_name(
-        "test", ("de", "en"), "encoder"
-    )
-    assert store.part_name("test", ("de", "fr"), "encoder") != store.part_name(
-        "test", ("fr", "de"), "encoder"
-    )
-    assert store.part_name("valid", ("en", "de"), "encoder") != store.part_name(
-        "valid", ("en", "fr"), "encoder"
-    )
+    assert store.encoder("test", "de-fr").path == store.encoder("test", ("de", "en")).path
+    assert store.encoder("test", "de-fr").path != store.encoder("test", "fr-de").path
+    assert store.encoder("valid", "en-de").path != store.encoder("valid", "en-fr").path
     assert len(list(store.folder.glob("test.encoder.*.states.npy"))) == 3
     told = states(checkpoint("told its target pre"), output="told")  # the same tokens, other states
     assert len(list(told.folder.glob("test.encoder.*.states.npy"))) == 6

@@ -89,25 +89,28 @@ def test_the_report_shows_losses_of_scored_systems_from_their_logs(tmp_path, rep
     files = []
     logs = {
         "A": SIMPLE,
-        "A, again": SIMPLE,
+        "A, through a pivot": SIMPLE,
+        "A, 200 updates": SIMPLE,
         "B": "2026-01-01 | INFO | train | epoch 001 | loss 4\n",
         "C": None,
     }
     for number, (name, log) in enumerate(logs.items()):
-        name, _, again = name.partition(", ")
-        model = tmp_path / name
+        training, _, other = name.partition(", ")
+        has_pivot = other == "through a pivot"
+        file = "checkpoint_1_200.pt" if other == "200 updates" else "checkpoint_best.pt"
+        model = tmp_path / training
         model.mkdir(exist_ok=True)
         if log:
             (model / "train.log").write_text(log)
-        checkpoint = {"path": str(model / "checkpoint_best.pt"), "sha256": "ab" * 32, "epoch": 1}
+        checkpoint = {"path": str(model / file), "sha256": "ab" * 32, "epoch": 1}
         record = {
             "format": 1,
             "kind": "scores",
-            "system": {"name": name, "seed": 1},
+            "system": {"name": training if has_pivot else name, "seed": 1},
             "data": {"path": "toy", "dictionary_sha256": None},
             "split": "test",
             "checkpoint": checkpoint,
-            "pivot": "en" if again else None,
+            "pivot": "en" if has_pivot else None,
             "directions": {"de-fr": direction("zero-shot", lines=3.0)},
             "scoring": SCORING,
         }
