@@ -21,7 +21,7 @@ _ours: set[Path] = set()  # temporary files and folders that this process is wri
 
 
 def _partial(path: Path) -> str:
-    """A temporary name that says whose it is. It keeps the suffix, so that compression by suffix works."""
+    """A temporary name with its process in it. It keeps the suffix, which decides on compression."""
     return f"{partial_prefix(os.getpid())}.{path.name}"
 
 
@@ -47,7 +47,7 @@ def atomic_path(path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder(parent) -> Iterator[Path]:
-    """A folder in `parent` for files that nobody needs afterwards."""
+    """A folder in `parent` for files that are removed afterwards."""
     with tempfile.TemporaryDirectory(prefix=f"{_partial(Path('scratch'))}-", dir=parent) as name:
         folder = Path(name)
         _ours.add(folder)
@@ -58,8 +58,8 @@ def scratch_folder(parent) -> Iterator[Path]:
 
 
 def check_other_folder(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write into a folder that is read: the mark of a step that was killed there would keep all
-    from reading it again, that step, too.
+    """Refuse to write into a folder that is read. If the step were killed, its mark would make the folder
+    unreadable for every step, itself included.
 
     Raises:
         InputError: the output is one of the inputs.
@@ -69,9 +69,7 @@ def check_other_folder(output: Path, inputs: Iterable[Path]) -> None:
 
 
 def remove_leftovers(folder) -> None:
-    """Remove what killed processes of this machine have left of the temporary files above; running ones keep
-    theirs.
-    """
+    """Remove temporary files of killed processes of this machine; those of running processes stay."""
     for path in Path(folder).glob(".partial-*"):
         match = _PARTIAL.fullmatch(path.name)
         if match and path not in _ours and not _is_another_process(int(match[1])):

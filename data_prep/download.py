@@ -174,6 +174,10 @@ def compare_with_paper(name: str, counts: dict[str, int], train_pairs: int | Non
     return differences
 
 
+def is_written(path: Path) -> bool:
+    return is_corpus_file(path) or path.name == REPORT
+
+
 def main(job: DownloadJob) -> None:
     languages = chosen_languages(job)
     settings = {
@@ -195,7 +199,7 @@ def main(job: DownloadJob) -> None:
         remove_leftovers(downloads)
         # What is missing fails before old files go; but for corpora of mtdata, which come one by one.
         splits = list(find_splits(job, languages, source))
-        with step.writing(lambda path: is_corpus_file(path) or path.name == REPORT):
+        with step.writing(is_written), source:  # what was taken out of archives goes before the step ends
             counts = {
                 f"{bitext.split}.{bitext.pair}": write_bitext(bitext, job.output, job.train_pairs)
                 for bitext in splits

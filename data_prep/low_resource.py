@@ -1,11 +1,11 @@
 """A simulated low-resource setting: small fine-tuning sets, and monolingual text (thesis 4.4.1, 4.4.6).
 
-The input is a cleaned corpus of one language pair. OUTPUT/3000 and so on get that many random training pairs,
-the smaller sets being part of the larger ones, and the whole valid and test sets. OUTPUT/monolingual gets
-text for pre-training, train.LANG and, the sides of the pairs' valid set, valid.LANG: `--monolingual` is a
-folder of train.LANG files; without it, the two sides of all pairs (with --first, of the first ones) that are
-in no fine-tuning set, each in its own random order (held in memory), so that nothing says which sentences
-belong together.
+The input is a cleaned corpus of one language pair. OUTPUT/3000 gets 3,000 random training pairs, and the
+whole valid and test sets. A smaller set is part of the larger ones.
+
+OUTPUT/monolingual gets text for pre-training: train.LANG, and valid.LANG from the valid set. --monolingual is
+a folder with train.LANG. Without it, train.LANG is one side of the pairs that are in no fine-tuning set. Each
+side has its own random order, held in memory, so nothing says which sentences belong together.
 """
 
 import re

@@ -1,12 +1,11 @@
 """The evaluation set that OneAligner calls New-Tatoeba (Niu et al. 2022, 3.1), from the Tatoeba Challenge
 (Tiedemann 2020; the paper: v2021-08-07).
 
-Of every pair of languages whose development and test set have --sample sentences together, as many are drawn
-at random. DIR has their files, PAIR/dev.src, dev.trg, test.src and test.trg. OUTPUT/english and OUTPUT/others
-are test sets in LASER's layout, of the pairs with English and of all others: Table 6 averages over each. A
-pair of a language with itself (nor-nor, two written forms) has no two names of files there and is left out.
-Beside them, indices.json has the drawn lines of every pair, counted from 0 in the development set and then on
-in the test set.
+DIR has the files of every pair of languages: PAIR/dev.src, dev.trg, test.src and test.trg. The command draws
+--sample sentences of both sets at random, and leaves out pairs that have fewer. OUTPUT/english has the pairs
+with English, OUTPUT/others all others, in LASER's layout; Table 6 averages over each. A pair of a language
+with itself (nor-nor, two written forms) is left out, because its files would have one name. indices.json has
+the drawn lines of every pair, counted from 0 through the development set and the test set.
 """
 
 import re

@@ -5,7 +5,7 @@ The perceptron learns from the training part of one language, keeps the epoch th
 part of the same language, and is tested on every language. Mean and standard deviation over --runs random
 initializations.
 
-Corpora are those of the thesis, MLDoc and two of Amazon reviews, or one's own: docs/embeddings.md says how
+Corpora are those of the thesis, MLDoc and two of Amazon reviews, or your own: docs/embeddings.md says how
 they are laid out.
 """
 

@@ -1,4 +1,4 @@
-"""Lines per second of several encoders, side by side (of which thesis 2.3.4 says why it reports none).
+"""Lines per second of several encoders, side by side. Thesis 2.3.4 says why it reports none.
 
 Encoders take turns, round by round, so that whatever else the machine does slows all of them: ratios are the
 medians of those within a round. Each is loaded, and encodes some lines, before the first round.

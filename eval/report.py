@@ -32,13 +32,12 @@ class Shown:
     """What of the results is shown."""
 
     similarity: str | None = option(
-        "by which retrieval is shown pair by pair and in plots, where it was measured by several (default:"
-        " cosine)",
+        "if retrieval was measured by several: the one of plots and of tables by pair (default: cosine)",
         type=types.one_of(MEASURES),
     )
     direction: str | None = option(
-        "in which retrieval is shown in plots and by pair, of sets whose pairs have a language in common"
-        " (Tatoeba: English): from it, or to it (default: the mean of both)",
+        "if all pairs have one language in common (Tatoeba: English): plots and tables by pair show retrieval"
+        " from it, or to it (default: the mean of both)",
         choices=(FROM, TO),
     )
     reference: Path | None = option(

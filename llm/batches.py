@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int, left: bool = False) -> Tensor:
-    """B x T, T the longest row; what is missing is filled behind the rows, or in front of them."""
+    """B x T, T the longest row; padded at the ends of the rows, or at their beginnings."""
     width = max(map(len, rows))
     missing = [[fill] * (width - len(row)) for row in rows]
     pairs = zip(missing, rows, strict=True) if left else zip(rows, missing, strict=True)

@@ -75,7 +75,7 @@ class InstructionJob:
     longest_phrase: int = option("words of an aligned phrase", LONGEST)
     errors: str = option(
         f"of revise: the wrong phrase is of one of the {LINES:,} lines around, and as long ({OTHERS}), or of"
-        f" the same one, where it then is twice ({OWN})",
+        f" the sentence itself, which then has it twice ({OWN})",
         OTHERS,
         choices=(OTHERS, OWN),
     )

@@ -68,8 +68,8 @@ class Shapes:
     def expected_distance(self, tension: float) -> float:
         """Sum over the target words of all sentence pairs of the expected distance, as fast_align has it.
 
-        fast_align normalizes it with the two lengths exchanged. That is kept, like `observed`: alignments of
-        others are made with the tension that comes of it, and the exact gradient drives it to its limit.
+        fast_align normalizes it with the two lengths exchanged. This does the same, as with `observed`: other
+        people's alignments have the tension that follows, and the exact gradient drives it to its limit.
         """
         weights = np.exp(tension * self.distances)
         sums = np.add.reduceat(weights * self.distances, self._row_begins)

@@ -1,4 +1,4 @@
-"""The words of every bitext aligned, pair by pair, and what came of it counted (thesis 5.1.1, Table 5.1)."""
+"""Align the words of every bitext, pair by pair, and count the links (thesis 5.1.1, Table 5.1)."""
 
 import contextlib
 import sys

@@ -143,7 +143,8 @@ def _of_sides(
 
 def _check_pair(group: Path, sides: dict[str, Path], langs: tuple[str, ...]) -> None:
     """Refuse one side alone of a pair that the names of files say, unless the user wants just that."""
-    for language in languages_in_name(group):
+    pair = languages_in_name(group)
+    for language in pair if sides.keys() <= set(pair) else ():
         if language not in sides and (not langs or language in langs):
             raise InputError(
                 f"{next(iter(sides.values()))}: its other side, {group.name}.{language}, is not there; give"

@@ -4,6 +4,7 @@ Entities of a document are not expanded and nothing is loaded from elsewhere: a 
 refused, and a document type is passed over.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ def read_elements(path: Path, *names: str) -> Iterator:
     """Yield the elements of these names, in whatever namespace. An element is emptied after its turn.
 
     Raises:
-        InputError: the file is missing, broken, not well-formed, or declares entities; names the file.
+        InputError: the file is missing, broken, not well-formed, or declares entities; names the line.
     """
     from lxml import etree
 
@@ -43,7 +44,17 @@ def read_elements(path: Path, *names: str) -> Iterator:
 def _refuse_entities(path: Path, element) -> None:
     subset = element.getroottree().docinfo.internalDTD
     for entity in subset.iterentities() if subset is not None else ():
-        raise InputError(f"{path}: declares the entity {entity.name!r}; write its text in place of it")
+        line = _line_of(path, entity.name)
+        raise InputError(
+            f"{at(path, line)}: declares the entity {entity.name!r}; write its text in place of it"
+        )
+
+
+def _line_of(path: Path, entity: str) -> int:
+    """The line of its declaration, which the parser does not say; the first one if it is not found."""
+    declaration = re.compile(rb"<!ENTITY\s+%?\s*" + re.escape(entity.encode()))
+    with closing(open_binary(path)) as stream:
+        return next((number for number, line in enumerate(stream, 1) if declaration.search(line)), 1)
 
 
 def _forget(element) -> None:

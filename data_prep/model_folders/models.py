@@ -34,8 +34,8 @@ def check_model(path: Path, option: str = "--model") -> ModelFolder:
     """What is allowed of the folder of a model and its tokenizer.
 
     Raises:
-        InputError: no such folder, no configuration or weights of safetensors in it, or what could run code
-            or lead elsewhere.
+        InputError: there is no such folder, it has no configuration or no safetensors, or it could run
+            code or lead elsewhere.
     """
     folder = ModelFolder(path, option)
     if folder.find(ADAPTER) and folder.find(CONFIGURATION):
@@ -54,8 +54,8 @@ def check_tokenizer(path: Path, option: str) -> ModelFolder:
     """What is allowed of the folder of a tokenizer, in which a model may be, too.
 
     Raises:
-        InputError: no such folder, no tokenizer in it, nothing that says which one, or what could run code or
-            lead elsewhere.
+        InputError: there is no such folder, it has no tokenizer or does not say which one, or it could
+            run code or lead elsewhere.
     """
     if not path.is_dir():
         raise InputError(f"{option} {path}: no such folder; expected one with a tokenizer of {KIND}")

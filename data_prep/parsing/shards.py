@@ -1,4 +1,4 @@
-"""Lines of tokenized text -> their structures, by a parser: what a worker process does."""
+"""What a worker process does: parse lines of tokenized text into structures."""
 
 from collections import Counter
 from itertools import compress
@@ -107,7 +107,7 @@ def structures_of_shard(choice: ParserChoice, shard: Shard) -> Result:
 
 
 def _failed(choice: ParserChoice, block: Block, failure: Exception | None) -> InputError:
-    """What to say of a parser that fails on every line: its sentences are not that hard."""
+    """The error of a parser that fails on every line, which no text explains."""
     reason = f": {type(failure).__name__}: {' '.join(str(failure).split())[:300]}" if failure else ""
     first = at(block.paths[0], block.first_line)
     return InputError(f"{first}: --parser {choice.name} fails on every line{reason}; mend one or the other")

@@ -45,7 +45,8 @@ class Rescoring:
         metavar="ALPHA",
     )
     normalize_sample: int | None = option(
-        f"of means over so many sentences a side, drawn at random (default: {SAMPLE}; OneAligner 3.2)",
+        "sentences a side, drawn at random, over which --normalize takes means"
+        f" (default: {SAMPLE}; OneAligner 3.2)",
         metavar="N",
     )
     without_specials: bool = switch("--rescore: special tokens have no share in the means")

@@ -1,4 +1,4 @@
-"""Parallel lines of which some are empty: neither side of these is read, so that sides stay parallel."""
+"""Parallel lines, some of which are empty. Both sides of these are skipped, so that sides stay parallel."""
 
 import sys
 
@@ -7,7 +7,7 @@ from data_prep.formats.directions import Direction
 
 
 def with_words(lines: dict[Direction, list[str]], source: str) -> dict[Direction, list[str]]:
-    """The lines that have words on both sides, whatever the model: of several the same ones are compared.
+    """The lines that have words on both sides: the same ones for all models.
 
     Raises:
         InputError: a pair has no such lines; names their source.

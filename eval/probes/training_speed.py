@@ -1,8 +1,8 @@
 """How long 1,000 updates of every system took (thesis 2.4.7).
 
 Each LOG is NAME=FILE: what fairseq-train printed with `--log-format simple` or `json`; the same NAME with
-several files: its seeds. Time is that of updates alone, without validation and saving. What else the machine
-did meanwhile is in it: ratios of systems hold for trainings that ran side by side.
+several files: its seeds. Time is that of updates alone, without validation and saving. Other work of the
+machine slows updates, so compare only trainings that ran side by side.
 """
 
 from itertools import pairwise
@@ -41,7 +41,8 @@ def measure(options: LogOptions) -> Measured:
 def time_of(log: Path) -> tuple[dict, list[dict]]:
     """The time of one training.
 
-    The first report after a restart counts updates of before it; it is far off, and among the outliers.
+    The first report after a restart also counts updates before it. It is an outlier, which the trimmed mean
+    leaves out.
 
     Raises:
         InputError: fewer than two reports of updates in the log.

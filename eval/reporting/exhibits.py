@@ -19,7 +19,7 @@ class Cell:
     """One table cell.
 
     Attributes:
-        after: what stands behind the text, and is not bold.
+        after: text behind the cell's own, never bold.
         value: the unrounded number behind the text, for CSV.
         width: columns that it spans.
     """
@@ -32,7 +32,7 @@ class Cell:
 
 
 def cell(text, *others, **named) -> Cell:
-    """Of whatever can be a text."""
+    """A cell of the text of a value."""
     return Cell(str(text), *others, **named)
 
 

@@ -76,7 +76,7 @@ def table(
         ]
         for each, title in above.items()
     ]
-    has_titles, rules = any(named.values()), {len(above)}
+    has_titles, rules, note = any(named.values()), {len(above)}, ""
     every_line = set(measured.rows[list(lines)].itertuples(index=False, name=None)) if lines else {()}
     for line, system in product(sorted(every_line), measured.systems):
         if system is measured.systems[0] or (has_titles and not lines):
@@ -87,10 +87,11 @@ def table(
             numbers = [mean_cell(means[each].get(place), digits, sign(each, place)) for place in places]
             if average:
                 is_of_all = all(place in means[each] for place in places)
+                note = note if is_of_all else " Avg. is empty where a number is missing."
                 numbers.append(mean_cell(averages[each].get(start) if is_of_all else None, digits))
             names = [*line, system.name, len(system.runs), *filter(None, [title])]
             rows.append([*cells(*names), *numbers])
-    text = f"{caption} on {dataset}; mean ± deviation over seeds."
+    text = f"{caption} on {dataset}; mean ± deviation over seeds.{note}"
     names = [*lines.values(), "System", "Seeds", *([""] if has_titles else [])]
     header = [cells(*names, *titles, *(["Avg."] if average else []))]
     data = rows_behind(measured, shown)

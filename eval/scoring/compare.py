@@ -86,7 +86,7 @@ class PairOptions:
         "compare the system of this name with all others", among=CHOICE_OF_PAIRS, metavar="NAME"
     )
     measures: list[tuple[str, str]] = option(
-        "of retrieval: compare every system by the second measure with itself by the first",
+        "of retrieval: compare the second measure with the first, within every system",
         [],
         among=CHOICE_OF_PAIRS,
         nargs="+",
@@ -94,9 +94,9 @@ class PairOptions:
         metavar="FIRST:SECOND",
     )
     pairs: list[tuple[str, str]] = option(
-        "compare these, too, besides what the options above choose, or those that differ on one axis only:"
-        " names of systems, or folders of theirs, the baseline first; of retrieval also A@FIRST:B@SECOND, A"
-        " by one measure with B (or A) by another; they are a family of tests of their own",
+        "also compare these systems, given by name or folder, the baseline first; of retrieval also"
+        " A@FIRST:B@SECOND: A by one measure with B (or A) by another; they are a family of tests of their"
+        " own",
         [],
         nargs="+",
         type=pair_of_names,

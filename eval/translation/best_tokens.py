@@ -44,7 +44,7 @@ class NextTokens:
         Args:
             features: R x (C_1 + …), the decoders' last layers; with V contrasts (1 + V) R rows, those of the
                 first contrast after all others.
-            banned: of every row, tokens that are not the best there.
+            banned: for every row, tokens that cannot be the best.
             contrast: V x R weights, see `contrasted`.
 
         Returns:
@@ -120,7 +120,7 @@ def _log_mean(log_p: list[Tensor]) -> Tensor:
 
 
 def repeated(tokens: Tensor, size: int | None) -> list[set[int]] | None:
-    """Of every row, the tokens that would end a hypothesis with `size` tokens that it has in a row already.
+    """For every row, the tokens that would repeat an n-gram of the hypothesis.
 
     fairseq's own compares the end of its buffer, which is padding, and bans nothing without its extension for
     GPUs.

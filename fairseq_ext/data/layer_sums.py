@@ -1,4 +1,4 @@
-"""Sums of layers from the disk in place of a frozen encoder (`data_prep.formats.layer_sums`)."""
+"""Sums of layers from the disk, which replace a frozen encoder (`data_prep.formats.layer_sums`)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -70,7 +70,7 @@ def complete(batch: dict) -> dict:
 
 
 def check_encoder(encoder) -> None:
-    """Refuse an encoder whose vectors sums of layers do not determine.
+    """Refuse an encoder whose vectors do not follow from sums of layers.
 
     Raises:
         InputError: something below the sums is trained, or the pooling is of another kind.
@@ -87,7 +87,7 @@ def check_encoder(encoder) -> None:
 
 @torch.no_grad()
 def check_sums(encoder, sides: Sequence) -> None:
-    """Encode some sentences again: whatever makes the stored sums another encoder's shows here.
+    """Encode some sentences again, to find out whether the sums are of this encoder.
 
     Args:
         sides: sentences with their sums, and `sizes`.

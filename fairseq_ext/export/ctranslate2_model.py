@@ -10,8 +10,8 @@ from ctranslate2.specs import common_spec, transformer_spec
 from torch import Tensor
 
 from fairseq_ext.export.affine import Affine
-from fairseq_ext.export.encoder_graph import GraphLayer
-from fairseq_ext.export.translation_graph import CrossAttention, Stack, TranslationGraph
+from fairseq_ext.export.encoder_graph import GraphLayer, Stack
+from fairseq_ext.export.translation_graph import TranslationGraph
 
 ACTIVATIONS = {  # fairseq's names
     "relu": common_spec.Activation.RELU,
@@ -41,8 +41,6 @@ def specification(graph: TranslationGraph) -> transformer_spec.TransformerSpec:
     )
     _fill(spec.encoder, spec.encoder.embeddings[0], encoder)
     _fill(spec.decoder, spec.decoder.embeddings, decoder)
-    for layer, cross in zip(spec.decoder.layer, decoder.cross, strict=True):
-        _cross_attention(layer.attention, cross)
     _linear(spec.decoder.projection, graph.projection)
     return spec
 
@@ -68,20 +66,18 @@ def _fill(spec, embeddings, side: Stack) -> None:
 
 
 def _layer(spec, layer: GraphLayer) -> None:
-    attention = spec.self_attention
-    _linear(attention.linear[0], _joined(layer.query, layer.key, layer.value))
-    _linear(attention.linear[1], layer.output)
-    _norm(attention.layer_norm, layer.attention_norm)
+    attention, place = layer.attention, spec.self_attention
+    _linear(place.linear[0], _joined(attention.query, attention.key, attention.value))
+    _linear(place.linear[1], attention.output)
+    _norm(place.layer_norm, attention.norm)
+    if (cross := layer.cross) is not None:
+        _linear(spec.attention.linear[0], cross.query)
+        _linear(spec.attention.linear[1], _joined(cross.key, cross.value))
+        _linear(spec.attention.linear[2], cross.output)
+        _norm(spec.attention.layer_norm, cross.norm)
     _linear(spec.ffn.linear_0, layer.inner)
     _linear(spec.ffn.linear_1, layer.outer)
     _norm(spec.ffn.layer_norm, layer.feed_forward_norm)
-
-
-def _cross_attention(spec, cross: CrossAttention) -> None:
-    _linear(spec.linear[0], cross.query)
-    _linear(spec.linear[1], _joined(cross.key, cross.value))
-    _linear(spec.linear[2], cross.output)
-    _norm(spec.layer_norm, cross.norm)
 
 
 def _joined(*layers: Affine) -> Affine:

@@ -1,7 +1,7 @@
-"""What an encoder of a checkpoint computes, as tensors and choices that other libraries' models are made of.
+"""What a side of a checkpoint's model computes, as tensors and choices that other libraries' models are made
+of; and a sentence encoder.
 
-Embeddings are already scaled, and positions are a table whose first row is the first token's, learned or
-sinusoidal. What a training adds (dropout, a decoder, layers above the pooled one) is not in it.
+What a training adds (dropout, a decoder, layers above the pooled one) is not in it.
 """
 
 import dataclasses
@@ -26,48 +26,101 @@ ACTIVATIONS = {  # fairseq's names: those of transformers
 
 
 @dataclass(frozen=True)
-class GraphLayer:
-    """Self-attention and feed-forward network, with the norm or the norms of each block."""
+class GraphAttention:
+    """Attention, and the norm or the norms of its block."""
 
     query: Affine
     key: Affine
     value: Affine
     output: Affine
-    attention_norm: Affine | list[Affine]
+    norm: Affine | list[Affine]
+
+    @classmethod
+    def of(cls, attention: nn.Module, norm: nn.Module) -> "GraphAttention":
+        """That of a layer, ours or fairseq's."""
+        projections = attention.q_proj, attention.k_proj, attention.v_proj, attention.out_proj
+        return cls(*map(Affine.of, projections), Affine.of_block(norm))
+
+
+@dataclass(frozen=True)
+class GraphLayer:
+    """A layer, and the norm or the norms of each block.
+
+    Attributes:
+        cross: attention to the encoder's states, of a decoder.
+    """
+
+    attention: GraphAttention
     inner: Affine
     outer: Affine
     feed_forward_norm: Affine | list[Affine]
     has_attention_residual: bool
+    cross: GraphAttention | None
+
+    @classmethod
+    def of(cls, layer: nn.Module) -> "GraphLayer":
+        """That of a layer, ours or fairseq's."""
+        cross = getattr(layer, "encoder_attn", None)
+        return cls(
+            attention=GraphAttention.of(layer.self_attn, layer.self_attn_layer_norm),
+            inner=Affine.of(layer.fc1),
+            outer=Affine.of(layer.fc2),
+            feed_forward_norm=Affine.of_block(layer.final_layer_norm),
+            has_attention_residual=getattr(layer, "self_attention_residual", True),
+            cross=None if cross is None else GraphAttention.of(cross, layer.encoder_attn_layer_norm),
+        )
 
 
 @dataclass(frozen=True)
-class EncoderGraph:
-    """A sentence encoder from token ids to vectors.
+class Stack:
+    """An encoder or a decoder, from token ids to states.
 
     Attributes:
-        tokens: V x C, scaled.
-        positions: T x C.
+        tokens: V x C, not scaled.
+        scale: of the embeddings.
+        positions: T x C, the first row of the first token, learned or sinusoidal.
+        learned_positions: are they weights?
         embedding_norm: on the sum of both, or None.
-        layers: below the pooled states, lowest first.
+        layers: lowest first.
         placement: of norms, a key of `PLACEMENTS`.
         final_norm: on the states of the highest layer, or None.
         activation: fairseq's name.
-        head: what makes a vector of the states.
-        parameters: all of the encoder's.
-        layer_parameters: of its layers.
     """
 
     tokens: Tensor
+    scale: float
     positions: Tensor
+    learned_positions: bool
     embedding_norm: Affine | None
     layers: tuple[GraphLayer, ...]
     placement: str
     final_norm: Affine | None
     heads: int
     activation: str
-    head: SentenceHead
-    parameters: int
-    layer_parameters: int
+
+    @classmethod
+    def of(cls, side: nn.Module, options, longest: int, depth: int | None = None, **more):
+        """That of a side of a model.
+
+        Args:
+            longest: tokens.
+            depth: layers, from the lowest on; None: all.
+            more: fields of a class below.
+        """
+        first = side.layers[0]
+        return cls(
+            tokens=side.embed_tokens.weight.detach().float(),
+            scale=float(side.embed_scale),
+            positions=positions_of(side, longest),
+            learned_positions=isinstance(side.embed_positions, nn.Embedding),
+            embedding_norm=Affine.if_any(side.layernorm_embedding),
+            layers=tuple(map(GraphLayer.of, list(side.layers)[:depth])),
+            placement=placement_of_layer(first),
+            final_norm=Affine.if_any(side.layer_norm),
+            heads=heads_of(first),
+            activation=str(getattr(options, "activation_fn", None) or "relu"),
+            **more,
+        )
 
     @property
     def width(self) -> int:
@@ -75,9 +128,34 @@ class EncoderGraph:
         return self.tokens.shape[1]
 
     @property
+    def inner_width(self) -> int | None:
+        """Of the feed-forward networks; None without layers."""
+        return len(self.layers[0].inner.weight) if self.layers else None
+
+
+@dataclass(frozen=True)
+class EncoderGraph(Stack):
+    """A sentence encoder from token ids to vectors, with the layers below the pooled states.
+
+    Attributes:
+        head: what makes a vector of the states.
+        parameters: all of the encoder's.
+        layer_parameters: of its layers.
+    """
+
+    head: SentenceHead
+    parameters: int
+    layer_parameters: int
+
+    @property
     def longest(self) -> int:
         """Tokens that it reads, all of them counted."""
         return len(self.positions)
+
+    @property
+    def embeddings(self) -> Tensor:
+        """V x C, scaled."""
+        return self.scale * self.tokens
 
     def with_rows(self, rows: Tensor) -> "EncoderGraph":
         """The same for a tokenizer whose ids stand for these rows of the embeddings, some perhaps for one."""
@@ -104,19 +182,12 @@ def graph_of(encoder: nn.Module, options, longest: int, path) -> EncoderGraph:
     if type(encoder) not in (SentenceEncoder, MnmtEncoder, TransformerEncoder, TransformerEncoderBase):
         raise refusal(path, f"its encoder is a {type(encoder).__name__}, not a Transformer encoder alone")
     own = isinstance(encoder, SentenceEncoder)
-    depth = encoder.layer if own and encoder.layer is not None else len(encoder.layers)
-    layers = tuple(graph_layer(layer) for layer in list(encoder.layers)[:depth])
     width = encoder.embed_tokens.embedding_dim
-    first = encoder.layers[0]
-    return EncoderGraph(
-        tokens=encoder.embed_scale * encoder.embed_tokens.weight.detach().float(),
-        positions=positions_of(encoder, longest),
-        embedding_norm=Affine.if_any(encoder.layernorm_embedding),
-        layers=layers,
-        placement=placement_of_layer(first),
-        final_norm=Affine.if_any(encoder.layer_norm),
-        heads=heads_of(first),
-        activation=str(getattr(options, "activation_fn", None) or "relu"),
+    return EncoderGraph.of(
+        encoder,
+        options,
+        longest,
+        encoder.layer if own else None,  # which is None, too, of a mixture of all layers
         head=SentenceHead.of(encoder, options, is_cut=True) if own else SentenceHead(width),
         parameters=count_of(encoder),
         layer_parameters=count_of(encoder.layers),
@@ -144,22 +215,6 @@ def placement_of_layer(layer: nn.Module) -> str:
     if hasattr(layer, "norm_placement"):
         return next(name for name, placement in PLACEMENTS.items() if placement == layer.norm_placement)
     return "pre" if layer.normalize_before else "post"
-
-
-def graph_layer(layer: nn.Module) -> GraphLayer:
-    """Self-attention and feed-forward network of a layer, ours or fairseq's."""
-    attention = layer.self_attn
-    return GraphLayer(
-        query=Affine.of(attention.q_proj),
-        key=Affine.of(attention.k_proj),
-        value=Affine.of(attention.v_proj),
-        output=Affine.of(attention.out_proj),
-        attention_norm=Affine.of_block(layer.self_attn_layer_norm),
-        inner=Affine.of(layer.fc1),
-        outer=Affine.of(layer.fc2),
-        feed_forward_norm=Affine.of_block(layer.final_layer_norm),
-        has_attention_residual=getattr(layer, "self_attention_residual", True),
-    )
 
 
 def positions_of(side: nn.Module, longest: int) -> Tensor:

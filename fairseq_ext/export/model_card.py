@@ -118,7 +118,7 @@ class Card:
             "width of states": graph.width,
             "width of vectors": graph.head.sentence_width,
             "attention heads": graph.heads,
-            "width of feed-forward networks": len(graph.layers[0].inner.weight) if graph.layers else None,
+            "width of feed-forward networks": graph.inner_width,
             "placement of norms": graph.placement,
             "pooling": graph.head.pooling,
             "vocabulary": f"{len(graph.tokens):,}",

@@ -64,7 +64,7 @@ def write_folder(
         "layer_parameters": graph.layer_parameters,
         "layers": len(graph.layers),
         "state_width": graph.width,
-        "ffn_width": len(graph.layers[0].inner.weight) if graph.layers else None,
+        "ffn_width": graph.inner_width,
         "heads": graph.heads,
     }
     width = graph.head.sentence_width

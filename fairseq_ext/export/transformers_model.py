@@ -86,7 +86,7 @@ def _common(graph: EncoderGraph, special: dict[str, int]) -> dict:
         "hidden_size": graph.width,
         "num_hidden_layers": len(graph.layers),
         "num_attention_heads": graph.heads,
-        "intermediate_size": len(graph.layers[0].inner.weight),
+        "intermediate_size": graph.inner_width,
         "hidden_act": ACTIVATIONS[graph.activation],
         "max_position_embeddings": graph.longest,
         "type_vocab_size": 1,
@@ -97,7 +97,7 @@ def _common(graph: EncoderGraph, special: dict[str, int]) -> dict:
 def _electra(graph: EncoderGraph, special: dict[str, int]):
     from transformers import ElectraConfig, ElectraModel
 
-    tokens, positions, weights = graph.tokens, graph.positions, {}
+    tokens, positions, weights = graph.embeddings, graph.positions, {}
     if graph.embedding_norm is None:
         tokens, positions, back = through_a_norm(tokens, positions)
         width = tokens.shape[1]
@@ -116,7 +116,7 @@ def _megatron(graph: EncoderGraph, special: dict[str, int]):
     from transformers import MegatronBertConfig, MegatronBertModel
 
     model = MegatronBertModel(MegatronBertConfig(**_common(graph, special)))
-    weights = _embeddings(graph.tokens, graph.positions) | _named("encoder.ln", graph.final_norm)
+    weights = _embeddings(graph.embeddings, graph.positions) | _named("encoder.ln", graph.final_norm)
     for number, layer in enumerate(graph.layers):
         weights |= _layer(layer, number, "attention.ln", "ln")
     return _filled(model, weights | _no_pooler(graph.width))
@@ -129,7 +129,7 @@ def _roberta(graph: EncoderGraph, special: dict[str, int]):
     options = _common(graph, special) | {"max_position_embeddings": graph.longest + unused}
     model = RobertaPreLayerNormModel(RobertaPreLayerNormConfig(**options))
     positions = torch.cat([graph.positions.new_zeros(unused, graph.width), graph.positions])
-    weights = _embeddings(graph.tokens, positions) | _named("LayerNorm", graph.final_norm)
+    weights = _embeddings(graph.embeddings, positions) | _named("LayerNorm", graph.final_norm)
     weights |= _named("embeddings.LayerNorm", graph.embedding_norm)
     for number, layer in enumerate(graph.layers):
         weights |= _layer(layer, number, "attention.LayerNorm", "intermediate.LayerNorm")
@@ -150,11 +150,11 @@ def _embeddings(tokens: Tensor, positions: Tensor) -> dict[str, Tensor]:
 
 def _layer(layer, number: int, attention_norm: str, feed_forward_norm: str) -> dict[str, Tensor]:
     places = {
-        "attention.self.query": layer.query,
-        "attention.self.key": layer.key,
-        "attention.self.value": layer.value,
-        "attention.output.dense": layer.output,
-        attention_norm: layer.attention_norm,
+        "attention.self.query": layer.attention.query,
+        "attention.self.key": layer.attention.key,
+        "attention.self.value": layer.attention.value,
+        "attention.output.dense": layer.attention.output,
+        attention_norm: layer.attention.norm,
         "intermediate.dense": layer.inner,
         "output.dense": layer.outer,
         feed_forward_norm: layer.feed_forward_norm,

@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from fairseq_ext.data.dataset_parts import pad_right
 from fairseq_ext.export.affine import Affine
-from fairseq_ext.export.encoder_graph import ACTIVATIONS, refusal
+from fairseq_ext.export.encoder_graph import ACTIVATIONS, Stack, refusal
 from fairseq_ext.export.raw_text import raw_text_tokenizer
-from fairseq_ext.export.translation_graph import Stack, TranslationGraph
+from fairseq_ext.export.translation_graph import TranslationGraph
 from fairseq_ext.export.translation_parity import BATCH, CheckedSentence
 
 FAMILIES = {  # placement of norms, learned positions, norm of embeddings: type of model
@@ -157,24 +157,19 @@ def weights_of_side(prefix: str, side: Stack, positions: int) -> dict[str, Tenso
     layers: dict[str, Affine] = {}
     for number, layer in enumerate(side.layers):
         of_layer = {
-            "self_attn.q_proj": layer.query,
-            "self_attn.k_proj": layer.key,
-            "self_attn.v_proj": layer.value,
-            "self_attn.out_proj": layer.output,
-            "self_attn_layer_norm": layer.attention_norm,
             "fc1": layer.inner,
             "fc2": layer.outer,
             "final_layer_norm": layer.feed_forward_norm,
         }
-        if side.cross:
-            cross = side.cross[number]
-            of_layer |= {
-                "encoder_attn.q_proj": cross.query,
-                "encoder_attn.k_proj": cross.key,
-                "encoder_attn.v_proj": cross.value,
-                "encoder_attn.out_proj": cross.output,
-                "encoder_attn_layer_norm": cross.norm,
-            }
+        for name, attention in (("self_attn", layer.attention), ("encoder_attn", layer.cross)):
+            if attention is not None:
+                of_layer |= {
+                    f"{name}.q_proj": attention.query,
+                    f"{name}.k_proj": attention.key,
+                    f"{name}.v_proj": attention.value,
+                    f"{name}.out_proj": attention.output,
+                    f"{name}_layer_norm": attention.norm,
+                }
         layers |= {f"{prefix}.layers.{number}.{name}": value for name, value in of_layer.items()}
     norms = {"layernorm_embedding": side.embedding_norm, "layer_norm": side.final_norm}
     layers |= {f"{prefix}.{name}": norm for name, norm in norms.items() if norm is not None}

@@ -8,70 +8,11 @@ refused by name: a library that copies weights by their names would compute some
 import re
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import nn
 
 from fairseq_ext.export.affine import Affine
-from fairseq_ext.export.encoder_graph import (
-    ACTIVATIONS,
-    GraphLayer,
-    graph_layer,
-    heads_of,
-    placement_of_layer,
-    positions_of,
-    refusal,
-)
+from fairseq_ext.export.encoder_graph import ACTIVATIONS, Stack, refusal
 from fairseq_ext.modules.residual_block import PLACEMENTS
-
-
-@dataclass(frozen=True)
-class CrossAttention:
-    """The decoder's attention to the encoder's states."""
-
-    query: Affine
-    key: Affine
-    value: Affine
-    output: Affine
-    norm: Affine | list[Affine]
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The encoder or the decoder, from token ids to states.
-
-    Attributes:
-        tokens: V x C, not scaled.
-        scale: of the embeddings.
-        positions: T x C, the first row of the first token, learned or sinusoidal.
-        learned_positions: are they weights?
-        embedding_norm: on the sum of both, or None.
-        layers: lowest first.
-        cross: of every layer of a decoder, attention to the encoder.
-        placement: of norms, a key of `PLACEMENTS`.
-        final_norm: on the states of the highest layer, or None.
-        activation: fairseq's name.
-    """
-
-    tokens: Tensor
-    scale: float
-    positions: Tensor
-    learned_positions: bool
-    embedding_norm: Affine | None
-    layers: tuple[GraphLayer, ...]
-    cross: tuple[CrossAttention, ...]
-    placement: str
-    final_norm: Affine | None
-    heads: int
-    activation: str
-
-    @property
-    def width(self) -> int:
-        """C, of the states."""
-        return self.tokens.shape[1]
-
-    @property
-    def inner_width(self) -> int:
-        """Of the feed-forward networks."""
-        return len(self.layers[0].inner.weight)
 
 
 @dataclass(frozen=True)
@@ -110,8 +51,8 @@ def translation_graph_of(loaded, path) -> TranslationGraph:
     _check_classes(model, path)
     longest = loaded.task.max_positions()[0], model.max_decoder_positions()
     graph = TranslationGraph(
-        _stack(model.encoder, options, longest[0]),
-        _stack(model.decoder, options, longest[1]),
+        Stack.of(model.encoder, options, longest[0]),
+        Stack.of(model.decoder, options, longest[1]),
         Affine.of(model.decoder.output_projection),
     )
     _check_graph(graph, path)
@@ -149,36 +90,6 @@ def _check_classes(model: nn.Module, path) -> None:
         raise refusal(path, "it has an adaptive softmax (--adaptive-softmax-cutoff)")
     if any(getattr(layer, "encoder_attn", None) is None for layer in model.decoder.layers):
         raise refusal(path, "layers of its decoder do not attend to the encoder (--no-cross-attention)")
-
-
-def _stack(side: nn.Module, options, longest: int) -> Stack:
-    first = side.layers[0]
-    learned = isinstance(side.embed_positions, nn.Embedding)
-    cross = [layer for layer in side.layers if hasattr(layer, "encoder_attn")]
-    return Stack(
-        tokens=side.embed_tokens.weight.detach().float(),
-        scale=float(side.embed_scale),
-        positions=positions_of(side, longest),
-        learned_positions=learned,
-        embedding_norm=Affine.if_any(side.layernorm_embedding),
-        layers=tuple(graph_layer(layer) for layer in side.layers),
-        cross=tuple(_cross_attention(layer) for layer in cross),
-        placement=placement_of_layer(first),
-        final_norm=Affine.if_any(side.layer_norm),
-        heads=heads_of(first),
-        activation=str(getattr(options, "activation_fn", None) or "relu"),
-    )
-
-
-def _cross_attention(layer: nn.Module) -> CrossAttention:
-    attention = layer.encoder_attn
-    return CrossAttention(
-        query=Affine.of(attention.q_proj),
-        key=Affine.of(attention.k_proj),
-        value=Affine.of(attention.v_proj),
-        output=Affine.of(attention.out_proj),
-        norm=Affine.of_block(layer.encoder_attn_layer_norm),
-    )
 
 
 def _check_graph(graph: TranslationGraph, path) -> None:

@@ -26,12 +26,12 @@ class InstructionRecord(TypedDict):
 
 
 class InstructionLines(Dataset):
-    """The lines of instruction files, any of them at once; in memory is only where they begin.
+    """The lines of instruction files, each read when it is asked for. Memory holds only where they begin.
 
     Args:
-        most: of all lines so many are taken, evenly spread; None for all. Which of its neighbours each one is
-            is drawn, the same ones every time: directions and tasks take turns in the files, and even steps
-            would meet one of them only.
+        most: take this number of lines, spread over the files; None for all. Each is drawn from the lines
+            around its place, in the same way every time. Even steps would meet one direction and task only,
+            because these take turns in the files.
     """
 
     def __init__(self, paths: Sequence[Path], most: int | None = None):
@@ -88,9 +88,9 @@ class Examples(Dataset):
 
     Args:
         tokenizer: a fast one of `transformers`, which knows where its tokens are.
-        max_input, max_output: tokens; what is longer is cut behind.
-        overlong: notes what is longer.
-        skip_overlong: of what is longer nothing is learned.
+        max_input, max_output: tokens; longer texts lose their ends.
+        overlong: counts longer texts.
+        skip_overlong: learn nothing from longer texts.
     """
 
     def __init__(

@@ -209,8 +209,8 @@ BAD = {
     "a.tmx": [
         ("<tmx><tu>\n<tuv xml:lang='de'></tmx>", "a.tmx:2: not well-formed XML: Opening and ending tag"),
         ("<tmx/>", "a.tmx: no translation unit with a language"),
-        ('<!DOCTYPE t[\n<!ENTITY a "aaaa"><!ENTITY b "&a;">]><tmx>&b;</tmx>', "a.tmx: declares the"),
-        ('<!DOCTYPE t[<!ENTITY a SYSTEM "file:///etc/passwd">]><tmx/>', "a.tmx: declares the"),
+        ('<!DOCTYPE t[\n<!ENTITY a "aaaa"><!ENTITY b "&a;">]><tmx>&b;</tmx>', "a.tmx:2: declares the"),
+        ('<!DOCTYPE t[<!ENTITY a SYSTEM "file:///etc/passwd">]><tmx/>', "a.tmx:1: declares the"),
     ],
     "a.xlf": [
         ("<xliff/>", "a.xlf: no trans-unit and no segment"),

@@ -68,6 +68,13 @@ def test_one_side_of_a_pair_alone(tmp_path):
     assert source.table.languages == ("de",)
 
 
+def test_a_name_that_is_two_codes_by_chance(tmp_path):
+    """Neither is English, so the name does not speak of its sides."""
+    write(tmp_path, "is-it.en")
+    (source,) = find_sources([tmp_path], None, (), {})
+    assert source.table.languages == ("en",)
+
+
 @pytest.mark.parametrize("names", [("a.txt", "b.txt"), ("en.de", "de.en"), ("input", "output.tok")])
 def test_two_files_of_any_names(tmp_path, names):
     write(tmp_path, *names)

@@ -166,6 +166,7 @@ def test_trainings_on_one_language_each_are_a_row(report):
         "| no-cs, translate-train of each language | 2 | 66.0 ± 1.4 | – | 67.0 ± 1.4 | – |",
     ]
     assert text.count("translate-train of each") == 2
+    assert text.count("Avg. is empty where a number is missing.") == 1  # not on `other`
 
 
 @pytest.mark.parametrize(
