@@ -128,7 +128,7 @@ def groups(retrieved: Retrieved) -> pd.DataFrame:
 
 @of_each
 def directions(retrieved: Retrieved) -> pd.DataFrame:
-    """By the similarity that is shown, where not all directions between some languages were measured."""
+    """Rows by the similarity that is shown, if not all directions between some languages were measured."""
     return _shown_directions(retrieved, is_grid=False)
 
 
