@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line.errors import InputError
-from command_line.records import read_json
+from command_line.records import check, read_json
 from data_prep.model_folders.allowed import PICKLED
 from data_prep.model_folders.libraries import reading
 
@@ -73,13 +73,16 @@ class ModelFolder:
             self.files[name] = target
         return target
 
-    def read(self, name: str) -> Any:
-        """The JSON in a file, which the library gets a checked copy of (`show`); None without such a file."""
+    def read(self, name: str, kind: Any = dict) -> Any:
+        """The JSON in a file, of some type, of which the library gets a checked copy (`show`); None without
+        such a file.
+        """
         if self.find(name) is None:
             return None
         content = read_json(self.path / name)
         if content is None:
             raise InputError(f"{self.path / name}: found null, expected settings")
+        check(content, kind, self.path / name)
         return content
 
     def show(self, name: str, content: Any) -> None:
