@@ -437,11 +437,13 @@ add_tenth() { # ENCODER PERCENT MODEL
   SHARES+=("$(tenth_title "$@")"$'\t'"$2")
 }
 
-# Retrieval against the share of the calibration (Figure 2).
+# Retrieval against the share of the calibration (Figure 2): a figure, and not a row of retrieval for each tenth.
 compare_tenths() {
-  local encoder
+  local encoder file results=()
   for encoder in "${SYSTEM_IDS[@]}"; do for_each_tenth "$encoder" add_tenth; done
   [[ ${#TENTHS[@]} -gt 0 ]] || return 0
+  for file in "${RESULTS[@]}"; do is_among "$file" "${TENTHS[@]}" || results+=("$file"); done
+  RESULTS=("${results[@]}")
   [[ $DRY_RUN == yes ]] || printf '%s\n' "${SHARES[@]}" > "$OUTPUT/calibrated/shares.tsv"
   run python -m eval probe data-size "${TENTHS[@]}" --sizes "$OUTPUT/calibrated/shares.tsv" --unit "% of the calibration" --output "$OUTPUT/along-calibration"
   RESULTS+=("$OUTPUT/along-calibration/data-size.json")
