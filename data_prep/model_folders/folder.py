@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,7 +117,7 @@ class ModelFolder:
             try:
                 if name.endswith(".json"):
                     read_json(path)
-                elif name.endswith(SENTENCEPIECE):
+                elif name.endswith(SENTENCEPIECE) and not _is_tiktoken(path):
                     from sentencepiece import SentencePieceProcessor
 
                     SentencePieceProcessor(model_file=str(path))
@@ -140,3 +141,9 @@ class ModelFolder:
     def paths(self) -> list[Path]:
         """The checked files, in the folder."""
         return sorted(self.path / name for name in self.files)
+
+
+def _is_tiktoken(path: Path) -> bool:
+    """Whether a vocabulary is one of tiktoken, as Llama 3's: lines of a token in base64 and its number."""
+    with open(path, "rb") as stream:
+        return re.fullmatch(rb"[A-Za-z0-9+/]+=* [0-9]+\s*", stream.readline(1000)) is not None
