@@ -189,7 +189,9 @@ def section(results: ResultSet) -> Section:
 
 
 def _figure(dataset: str, record: dict, measured: Measurements) -> Table:
-    """One series of all encoders, or one per encoder of its languages."""
+    """One series of all encoders, or one per encoder: of its languages, or of its checkpoints, named
+    "ENCODER, SIZE UNIT".
+    """
     of_each, unit = record["of"] == LANGUAGES, record["unit"]
     sizes, precisions = (measured.means(name, ["part"]) for name in ("size", "p_at_1"))
     series: dict[str, list[tuple[float, float, str]]] = {}
@@ -197,7 +199,14 @@ def _figure(dataset: str, record: dict, measured: Measurements) -> Table:
     for (encoder, language), size in sizes.items():
         precision = 100 * precisions[encoder, language].mean
         name = language if of_each else encoder
-        series.setdefault(encoder if of_each else dataset, []).append((size.mean, precision, name))
+        trained = encoder.removesuffix(f", {size.mean:g}{unit}")  # whose checkpoints these are
+        if of_each:
+            series_name, label = encoder, name
+        elif trained != encoder:
+            series_name, label = trained, f"{size.mean:g}"
+        else:
+            series_name, label = dataset, name
+        series.setdefault(series_name, []).append((size.mean, precision, label))
         rows.append([*cells(encoder, name), number_cell(size.mean, ",.0f"), number_cell(precision, ".1f")])
     where = f"{dataset}, {record['group']}" if record["group"] else dataset
     if direction := record["direction"]:

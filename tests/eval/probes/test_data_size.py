@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from eval.probes import data_size
 from tests.eval.retrieved import first_hits, write_retrieval
 from tests.eval.rows import rows_of
 
@@ -149,3 +150,17 @@ def test_refusals(probe, sizes, words, line):
     result = probe(sizes, *words)
     assert result.status == 2
     assert line in result.err and result.err.count("\n") == 1
+
+
+def test_checkpoints_of_an_encoder_are_a_series(completed, tmp_path, monkeypatch):
+    """As Figure 2 of "Is Cross-lingual Evaluation Only About Cross-lingual?" has them."""
+    names = {"a, 10% of it": 10, "a, 20% of it": 20, "b, 10% of it": 10, "c": 30}
+    folders = [write_result(tmp_path / name, name, RESULTS["one"]) for name in names]
+    (tmp_path / "sizes.tsv").write_text("".join(f"{name}\t{size}\n" for name, size in names.items()))
+    words = ("--sizes", tmp_path / "sizes.tsv", "--unit", "% of it", "--output", tmp_path / "out")
+    completed("probe", "data-size", *folders, *words)
+    drawn = {}
+    monkeypatch.setattr(data_size, "scatter", lambda series, *axes, **options: drawn.update(series) or {})
+    completed("report", tmp_path / "out", "--output", tmp_path / "report")
+    labels = {name: [(size, label) for size, _, label in points] for name, points in drawn.items()}
+    assert labels == {"a": [(10, "10"), (20, "20")], "b": [(10, "10")], "toy": [(30, "c")]}
