@@ -206,7 +206,7 @@ class Stamp:
         return set()
 
     def _take_lock(self) -> None:
-        """Of the mark, for this process."""
+        """Lock the mark for this process."""
         self._end_earlier()
         self._lock = _locks[os.path.realpath(self._unfinished)] = take_lock(self._unfinished, self._busy)
 

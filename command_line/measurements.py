@@ -52,7 +52,7 @@ REQUIRED = ("run", "dataset", "system", "measure", "value")
 
 
 class Example(TypedDict):
-    """Of a run, whatever else it holds."""
+    """An example from a run, whatever else it holds."""
 
     run: int
 
@@ -150,7 +150,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def read_arrays(path: Path, names: Iterable[str], sha256: str) -> dict[str, np.ndarray]:
-    """Of what `write_arrays` has written, the arrays of these names, as far as there are any.
+    """The arrays of these names that `write_arrays` has written; those that it has not are left out.
 
     Args:
         sha256: as the file beside it says.

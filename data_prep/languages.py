@@ -144,7 +144,7 @@ def usual_names(code: str, candidates: Iterable[str]) -> set[str]:
 
 
 def display_name(code: str) -> str:
-    """For messages: "Egyptian Arabic (arz_Arab)"; the code alone if it is not known."""
+    """A language's name for messages: "Egyptian Arabic (arz_Arab)"; the code alone if it is not known."""
     language = find_language(code)
     return code if language is None else f"{language.name} ({code})"
 

@@ -117,7 +117,7 @@ class PairFilter:
         )
 
     def _scores(self, sides: tuple[str, ...], similarity: float | None) -> list[float | None]:
-        """In the order of `score_columns`; None for a language that the identifier does not know."""
+        """Scores in the order of `score_columns`; None for a language that the identifier does not know."""
         scores: list[float | None] = []
         if self._identifies:
             identifier = default_identifier()

@@ -21,7 +21,7 @@ class RoundTrips:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]], path, first_line: int = 1) -> "RoundTrips":
-        """Of consecutive lines of a file, each with what it came back as."""
+        """The round trips of consecutive lines of a file, each with what it came back as."""
         trips = cls()
         for number, (line, back) in enumerate(pairs, start=first_line):
             trips.lines += 1

@@ -39,7 +39,7 @@ class TokenizeSettings(LowResourceSettings):
 
 
 class SubwordSettings(SubwordModel, TokenizeSettings):
-    """Of the steps whose records others read."""
+    """Settings of the steps whose records others read."""
 
 
 SETTINGS = {"low-resource": LowResourceSettings, "subword": SubwordSettings, "tokenize": TokenizeSettings}

@@ -149,7 +149,7 @@ def _normalize(text: str, form: Literal["NFKC", "NFKD"]) -> str:
 
 
 def _cover(spellings: Sequence[str], surfaces: Sequence[str]) -> Boundaries:
-    """For every word the shortest run of units that covers its characters.
+    """The shortest run of units that covers the characters of each word.
 
     A unit without characters (a lone "▁") belongs to the word that follows.
     """

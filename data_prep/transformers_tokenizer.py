@@ -103,7 +103,7 @@ class TransformersTokenizer:
 
     @functools.cached_property
     def checksum(self) -> str:
-        """Of what it does to text, whatever its file."""
+        """The checksum of what it does to text, whatever its file."""
         content = json.dumps([self.special, self._stored["tokenizer"]], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 

@@ -166,7 +166,7 @@ def mine_texts(job: Job, encoder: SentenceEncoder, output: Path, pairs: PairList
 
 
 def vectors_of(job: Job, encoder: SentenceEncoder, sides: list[Side]) -> list:
-    """Of the different sentences of both sides."""
+    """The vectors of the different sentences of both sides."""
     vectors = []
     names = ("--source-language", "--target-language")
     for side, language, name in zip(sides, languages(job), names, strict=True):

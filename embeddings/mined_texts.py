@@ -38,7 +38,7 @@ class Side:
         return some_lines(self.text, self.rows)
 
     def place(self, identifier: str) -> int:
-        """Of the sentence of an identifier."""
+        """The place of the sentence with an identifier."""
         return int(self.places[self.identifiers[identifier]])
 
 

@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 
 from command_line.dispatch import step_parser
+from command_line.estimates import Assumed, Estimate, Estimates, Sizes
 from command_line.option_classes import from_arguments
 from embeddings import calibrate, finetune
 from embeddings.calibration.options import Calibration
 from embeddings.finetuning.options import Finetuning, files_of
-from fairseq_ext.commands.dry_run import commands
-from fairseq_ext.estimates import Assumed, Estimate, Estimates, Sizes
 
 SENTENCES = {"pairs": 2, "names": 1}  # of an example of a task
 _PROGRAM = ["python", "-m", "embeddings"]
@@ -35,6 +34,8 @@ class Plan:
 
 
 def main(plan: Plan) -> None:
+    from fairseq_ext.commands.dry_run import commands
+
     estimates = Estimates()
     for words in commands(sys.stdin):
         start = words.index("-m") - 1 if "-m" in words else len(words)

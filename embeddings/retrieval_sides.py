@@ -82,7 +82,7 @@ class Sides:
         return self._tokens[path]
 
     def _encoded_tokens(self, path: Path, lines: Sequence[str], language: str) -> TokenVectors:
-        """Of a whole text, with its vectors, unless they are known or stored."""
+        """The token states of a whole text, with its vectors, unless they are known or stored."""
         key = id(self.encoder), path
         if key in self._known or not isinstance(self.encoder, TokenEncoder):
             return self.encoder.encode_tokens(lines, language)

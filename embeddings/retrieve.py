@@ -198,7 +198,7 @@ def _direction(
     near: Neighbourhoods | None,
     best: dict[str, np.ndarray],
 ) -> Direction:
-    """By similarity: hits of queries, whose right answers are the rows `gold`.
+    """The hits of queries by each similarity; the right answers are the rows `gold`.
 
     Args:
         near: of queries and candidates; None where cosine alone is asked for, or nothing that needs them.
@@ -236,7 +236,7 @@ def recall(retrieved: np.ndarray, queries, candidates, search: Search) -> float:
 
 
 def _checksum(*sides: Sequence[str]) -> str:
-    """Of the sentences of a direction: what can be compared with what."""
+    """The checksum of the sentences of a direction: results with the same one can be compared."""
     digest = hashlib.sha256()
     for lines in sides:
         for line in lines:

@@ -191,7 +191,7 @@ def _title(first: str, second: str) -> str:
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Of row i with row i; vectors of length 1."""
+    """The cosine of row i with row i; vectors have length 1."""
     return np.einsum("nc,nc->n", first, second)
 
 

@@ -171,7 +171,7 @@ def table_of(path: Path, sha256: str) -> pd.DataFrame:
 
 
 def _quickly_read(path: Path, sha256: str) -> pd.DataFrame | None:
-    """By pandas, which takes a tenth of the time; None if anything is not as it must be."""
+    """The rows as pandas reads them, in a tenth of the time; None if anything is not as it must be."""
     check_written(path, sha256)
     types = dict.fromkeys(NAMES, str) | dict.fromkeys((*WHOLE, "value"), float)
     missing = {name: [""] for name in WHOLE}

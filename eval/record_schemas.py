@@ -20,7 +20,7 @@ class Run(TypedDict):
 
 
 class Rows(TypedDict):
-    """Of a kind whose numbers are rows."""
+    """A kind of result whose numbers are rows."""
 
     runs: list[Run]
     rows_sha256: str

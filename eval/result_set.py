@@ -71,7 +71,7 @@ class ResultSet:
 
     @cached_property
     def datasets(self) -> list[str]:
-        """In the order given."""
+        """The datasets in the order given."""
         return list(dict.fromkeys(scores.dataset for scores in self._scores))
 
     def on(self, dataset: str) -> list[System]:

@@ -136,7 +136,7 @@ class Scores(Translation):
         ]
 
     def _check_translation(self) -> None:
-        """Where the translation lies beside its scores, it is the one that was scored."""
+        """Check that a translation beside its scores is the one that was scored."""
         translated = self.folder / TRANSLATION
         if self.path.name != SCORES or not translated.is_file():
             return

@@ -131,7 +131,7 @@ class Run:
 
     @property
     def rows_sha256(self) -> str:
-        """Of the table of numbers beside the file."""
+        """The checksum of the table of numbers beside the file."""
         return self.file["rows_sha256"]
 
     @property

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from command_line.dispatch import step_parser
+from command_line.estimates import OPERATIONS, Assumed, Estimate, Estimates, Sizes
 from command_line.option_classes import from_arguments
-from fairseq_ext.commands.dry_run import commands
-from fairseq_ext.estimates import OPERATIONS, Assumed, Estimate, Estimates, Sizes
-from fairseq_ext.training_record import parse_options
 from llm import tune
 from llm.tuning.options import Tuning
 
@@ -32,6 +30,8 @@ class Plan:
 
 
 def main(plan: Plan) -> None:
+    from fairseq_ext.commands.dry_run import commands
+
     estimates = Estimates()
     for words in commands(sys.stdin):
         if ["llm", "tune"] in [words[place : place + 2] for place in range(len(words))]:
@@ -43,6 +43,8 @@ def main(plan: Plan) -> None:
 
 
 def _devices(launch: list[str]) -> int:
+    from fairseq_ext.training_record import parse_options
+
     given = parse_options(launch)
     return int(given.get("--nproc-per-node", "1").split()[0]) * int(given.get("--nnodes", "1").split()[0])
 

@@ -76,7 +76,7 @@ class Extraction:
 
     @property
     def side(self) -> str:
-        """Of the folder's states."""
+        """The side of the folder's states."""
         return SIDES[self.asked]
 
     def texts(self, split: str) -> dict[Direction, Path]:
@@ -220,7 +220,7 @@ def describe(job: Extraction, model, parts: list[Part], seconds: float) -> dict:
 
 
 def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:
-    """Of every sentence.
+    """The tokens of every sentence.
 
     Raises:
         InputError: a sentence has no tokens, and no mean.
@@ -234,7 +234,9 @@ def tokens_of(tokenizer, lines: list[str], part: str) -> list[list[int]]:
 
 
 def layer_names(layers: int, final_norm: str) -> list[str]:
-    """Of what `transformers` calls hidden states: the embeddings, then every layer, the last one normed."""
+    """The names of what `transformers` calls hidden states: the embeddings, then every layer, the last one
+    normed.
+    """
     return [*(f"L{number}" for number in range(layers)), final_norm]
 
 
@@ -300,7 +302,7 @@ def pooled_states(model, batch: list[list[int]]) -> np.ndarray:
 
 
 def hidden_states(model, batch: list[list[int]]) -> tuple:
-    """Of every layer B x T x C, and which tokens are no padding, B x T."""
+    """The states of every layer, B x T x C, and which tokens are no padding, B x T."""
     import torch
 
     from llm.batches import padded

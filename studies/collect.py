@@ -31,7 +31,7 @@ from studies.verdicts import COST, HERE
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of which experiments, and where to."""
+    """Which experiments to collect, and where to."""
 
     folders: list[tuple[str, Path]] = positional(
         "the --output of a recipe",

@@ -130,7 +130,7 @@ def finding(expect: str, than: float, estimate: Estimate) -> tuple[bool, float]:
 
 
 def together(findings: Sequence[tuple[bool, float]]) -> tuple[bool, float]:
-    """Of a claim with several contrasts."""
+    """Whether the contrasts of a claim agree together, and the p-value."""
     against = [p_value for agrees, p_value in findings if not agrees]
     if against:
         return False, min(1.0, len(findings) * min(against))

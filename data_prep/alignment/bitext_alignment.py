@@ -62,7 +62,7 @@ LINES_PER_TASK = 2_000
 
 @dataclass
 class Counts:
-    """Of one file; `unaligned` are the sentence pairs without a link, for any reason."""
+    """Counts of one file; `unaligned` are the sentence pairs without a link, for any reason."""
 
     sentence_pairs: int = 0
     aligned_pairs: int = 0

@@ -100,7 +100,7 @@ def sentences_identity(prefix: Path) -> dict:
 
 
 def encoder_identity(encoder: dict) -> dict:
-    """Of an encoder's record what its vectors depend on: not where it lies, nor names of its files."""
+    """What an encoder's vectors depend on, of its record: not where it lies, nor names of its files."""
     identity = {field: value for field, value in encoder.items() if field not in CIRCUMSTANCES}
     return identity | {"weights": checksums(identity["weights"])} if identity.get("weights") else identity
 

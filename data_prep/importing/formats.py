@@ -64,7 +64,7 @@ class Source(NamedTuple):
 
 
 def format_of(path: Path) -> str:
-    """By the ending of a name."""
+    """The format that the ending of a name says."""
     ending = Path(uncompressed_name(path)).suffix.lower()
     every = FORMATS | SIDE_FORMATS
     return next((name for name, each in every.items() if ending in each.endings), TEXT)

@@ -218,9 +218,11 @@ def main(job: ImportJob) -> None:
         return
     bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
     writer = Writer(job.output)
-    with step.writing(lambda path: is_corpus_file(path) or path.name == REPORT):
-        with make_workers(job.workers, job.dask) as workers:
-            write_all(job, bitexts, writer, workers)
+    with (
+        make_workers(job.workers, job.dask) as workers,  # before what is there is removed
+        step.writing(lambda path: is_corpus_file(path) or path.name == REPORT),
+    ):
+        write_all(job, bitexts, writer, workers)
         write_json(job.output / REPORT, {"lines": writer.lines, "left_out": +writer.left_out})
     for name, lines in writer.lines.items():
         lost = writer.left_out[name]

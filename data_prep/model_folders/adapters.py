@@ -66,7 +66,6 @@ def check_adapter(path: Path, option: str = "--tuned") -> ModelFolder:
             raise InputError(f"{path / name}: no such file; expected an adapter, the output of `llm tune`")
     folder.take(ADAPTER_WEIGHTS)
     where, content = path / ADAPTER_CONFIGURATION, folder.read(ADAPTER_CONFIGURATION)
-    check(content, dict, where)
     refuse_code(content, where)
     check(content, LoraConfiguration, where)
     defaults = _defaults(path, option)

@@ -26,8 +26,7 @@ def read_chat_template(path: Path) -> str:
             return target.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise InputError(f"{path / TEMPLATE}: not UTF-8 text; expected a template of chats") from None
-    settings = folder.read(TOKENIZER)
-    template = settings.get(FIELD) if isinstance(settings, dict) else None
+    template = (folder.read(TOKENIZER) or {}).get(FIELD)
     if isinstance(template, list):  # of several, by their names
         named = [each for each in template if isinstance(each, dict) and each.get("name") == "default"]
         template = named[0].get("template") if named else None

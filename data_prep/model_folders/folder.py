@@ -3,13 +3,14 @@
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from command_line.errors import InputError
-from command_line.records import read_json
+from command_line.records import check, read_json
 from data_prep.model_folders.allowed import PICKLED
 from data_prep.model_folders.libraries import reading
 
@@ -72,13 +73,16 @@ class ModelFolder:
             self.files[name] = target
         return target
 
-    def read(self, name: str) -> Any:
-        """The JSON in a file, which the library gets a checked copy of (`show`); None without such a file."""
+    def read(self, name: str, kind: Any = dict) -> Any:
+        """The JSON in a file, of some type, of which the library gets a checked copy (`show`); None without
+        such a file.
+        """
         if self.find(name) is None:
             return None
         content = read_json(self.path / name)
         if content is None:
             raise InputError(f"{self.path / name}: found null, expected settings")
+        check(content, kind, self.path / name)
         return content
 
     def show(self, name: str, content: Any) -> None:
@@ -113,7 +117,7 @@ class ModelFolder:
             try:
                 if name.endswith(".json"):
                     read_json(path)
-                elif name.endswith(SENTENCEPIECE):
+                elif name.endswith(SENTENCEPIECE) and not _is_tiktoken(path):
                     from sentencepiece import SentencePieceProcessor
 
                     SentencePieceProcessor(model_file=str(path))
@@ -137,3 +141,9 @@ class ModelFolder:
     def paths(self) -> list[Path]:
         """The checked files, in the folder."""
         return sorted(self.path / name for name in self.files)
+
+
+def _is_tiktoken(path: Path) -> bool:
+    """Whether a vocabulary is one of tiktoken, as Llama 3's: lines of a token in base64 and its number."""
+    with open(path, "rb") as stream:
+        return re.fullmatch(rb"[A-Za-z0-9+/]+=* [0-9]+\s*", stream.readline(1000)) is not None

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing_extensions import TypedDict
 
 from command_line.errors import InputError
-from command_line.records import check
 from data_prep.model_folders.allowed import VOCABULARIES
 from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.settings import (
@@ -95,10 +94,9 @@ def take_weights(folder: ModelFolder, place: str = "") -> None:
     if target := folder.take(place + WEIGHTS):
         _check_format(target, folder.path / place / WEIGHTS)
         return
-    path, index = folder.path / place / INDEX, folder.read(place + INDEX)
+    path, index = folder.path / place / INDEX, folder.read(place + INDEX, WeightsIndex)
     if index is None:
         _refuse_lack(folder, place)
-    check(index, WeightsIndex, path)
     if not index["weight_map"]:
         raise InputError(f"{path}: field 'weight_map' is {{}}, expected at least 1 fields in it")
     for name in sorted(set(index["weight_map"].values())):

@@ -82,10 +82,9 @@ def check_modules(path: Path, option: str = "--model") -> ModelFolder:
 
 def listed_modules(folder: ModelFolder) -> list[tuple[str, str]]:
     """The class of every module, and its folder with "/" at the end, "" for the whole folder."""
-    path, content = folder.path / MODULES_LIST, folder.read(MODULES_LIST)
+    path, content = folder.path / MODULES_LIST, folder.read(MODULES_LIST, list[Module])
     if content is None:
         raise InputError(f"{path}: no such file; expected a model of {KIND}")
-    check(content, list[Module], path)
     modules, shown_to_library = [], []
     for number, module in enumerate(content):
         named = CLASS.fullmatch(module["type"])
@@ -137,8 +136,7 @@ def _take_transformer(folder: ModelFolder, place: str) -> None:
     name = next((name for name in OF_TRANSFORMER if folder.find(place + name)), None)
     if name is None:
         return
-    path, content = folder.path / place / name, folder.read(place + name)
-    check(content, TextModel, path)
+    path, content = folder.path / place / name, folder.read(place + name, TextModel)
     refuse_code(content, path)
     longest = content.get("max_seq_length")
     if longest is not None and longest < 1:
@@ -158,14 +156,12 @@ def _take_transformer(folder: ModelFolder, place: str) -> None:
 
 def _take_module(folder: ModelFolder, kind: str, place: str) -> None:
     """The settings of one module, numbers and names of built-in choices, and its weights."""
-    path, content = folder.path / place / CONFIGURATION, None
-    if place:
-        content = folder.read(place + CONFIGURATION)
+    path = folder.path / place / CONFIGURATION
+    content = folder.read(place + CONFIGURATION) if place else None
     if content is None:
         if kind != "Normalize":
             raise InputError(f"{path}: no such file; expected the settings of the module {kind}")
         return
-    check(content, dict, path)
     _check_fields(kind, content, path)
     folder.show(place + CONFIGURATION, content)
     if kind in WITH_WEIGHTS:
@@ -191,10 +187,9 @@ def _check_fields(kind: str, content: Mapping, path: Path) -> None:
 
 def _take_whole(folder: ModelFolder) -> None:
     """What the model puts in front of sentences, and by what they are compared."""
-    path, content = folder.path / WHOLE, folder.read(WHOLE)
+    path, content = folder.path / WHOLE, folder.read(WHOLE, WholeModel)
     if content is None:
         return
-    check(content, WholeModel, path)
     kept = {name: content[name] for name in WholeModel.__annotations__ if content.get(name) is not None}
     default = kept.get("default_prompt_name")
     if default is not None and default not in kept.get("prompts", {}):

@@ -68,10 +68,9 @@ def take_configuration(folder: ModelFolder, place: str = "") -> Mapping | None:
     Raises:
         InputError: it is of a type that is not known here, or asks for more than a model of text needs.
     """
-    path, content = folder.path / place / CONFIGURATION, folder.read(place + CONFIGURATION)
+    path, content = folder.path / place / CONFIGURATION, folder.read(place + CONFIGURATION, Sizes)
     if content is None:
         return None
-    check(content, Sizes, path)
     refuse_code(content, path)
     kind = content.get("model_type")
     if not isinstance(kind, str) or kind not in MODEL_TYPES:
@@ -111,7 +110,6 @@ def take_generation(folder: ModelFolder) -> None:
     path, content = folder.path / GENERATION, folder.read(GENERATION)
     if content is None:
         return
-    check(content, dict, path)
     refuse_code(content, path)
     fields = {
         "num_beams": int | None,
@@ -134,13 +132,11 @@ def take_tokenizer_settings(folder: ModelFolder, place: str = "") -> Mapping:
         InputError: a class that is not known here, a file that a record names, or a damaged record.
     """
     _take_special_tokens(folder, place)
-    if (added := folder.read(place + ADDED_TOKENS)) is not None:
-        check(added, dict[str, int], folder.path / place / ADDED_TOKENS)
+    if (added := folder.read(place + ADDED_TOKENS, dict[str, int])) is not None:
         folder.show(place + ADDED_TOKENS, added)
-    path, content = folder.path / place / TOKENIZER, folder.read(place + TOKENIZER)
+    path, content = folder.path / place / TOKENIZER, folder.read(place + TOKENIZER, TokenizerSettings)
     if content is None:
         return {}
-    check(content, TokenizerSettings, path)
     refuse_code(content, path)
     kept = {name: value for name, value in content.items() if name not in ORIGIN}
     _check_class(kept.get("tokenizer_class"), path)
@@ -196,12 +192,12 @@ def _is_read(name: str, value) -> bool:
 
 def _take_special_tokens(folder: ModelFolder, place: str) -> None:
     """Every field becomes an argument of the tokenizer's class: only tokens may be there."""
-    path, content = folder.path / place / SPECIAL_TOKENS, folder.read(place + SPECIAL_TOKENS)
+    content = folder.read(place + SPECIAL_TOKENS, dict[str, list[Token] | Token | None])
     if content is None:
         return
-    check(content, dict[str, list[Token] | Token | None], path)
     for name in content:
         if not name.endswith(("_token", "special_tokens")):
+            path = folder.path / place / SPECIAL_TOKENS
             raise InputError(f"{path}: field {name!r:.80}; expected special tokens alone, such as pad_token")
     folder.show(place + SPECIAL_TOKENS, content)
 

@@ -65,7 +65,7 @@ def _dependents(heads: Sequence[int]) -> tuple[list[list[int]], list[int]]:
 
 
 def _inside_out(head: int, dependents: list[int], relations, below) -> list[Attachment]:
-    """In which order the dependents are joined to their head, and what head finalization does with each."""
+    """The order in which dependents are joined to their head, and what head finalization does with each."""
     left, right = [], []
     for dependent in dependents:
         kind = kind_of(relations[dependent])

@@ -121,7 +121,7 @@ def keep_tokens(tree: Tree, kept: Sequence[bool]) -> Tree:
 
 
 def depths(tree: Tree) -> list[int]:
-    """For every token how many phrases it is part of."""
+    """The number of phrases that each token is part of."""
     depths = [0] * tree.size
     pending, phrase = [(0, tree.size, 0)], 0
     while pending:

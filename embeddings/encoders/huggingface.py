@@ -24,8 +24,8 @@ def token_ids(tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
 
 
 def source_codes(tokenizer) -> list[str]:
-    """Of the languages whose tag the tokenizer puts around a text, as those of mBART, NLLB and M2M-100 do;
-    none of most.
+    """The codes of the languages whose tag the tokenizer puts around a text, as those of mBART, NLLB and
+    M2M-100 do; empty for most tokenizers.
     """
     if not hasattr(tokenizer, "src_lang"):
         return []

@@ -121,7 +121,7 @@ class SentenceEncoder(abc.ABC):
 
     @property
     def numbers(self) -> Numbers:
-        """Of its vectors."""
+        """The kind of numbers of its vectors."""
         return Numbers(self.dtype, self.width)
 
     @property

@@ -221,7 +221,7 @@ def predictor(model, reader: Reader, batch_size: int, precision: str) -> Predict
 def _said_of(
     model, reader: Reader, windows: Sequence[Window], batch_size: int, precision: str
 ) -> list[Outputs]:
-    """Of a few windows, those of one length together."""
+    """The model's outputs for a few windows; those of one length share a batch."""
     device = model.device
     order = sorted(range(len(windows)), key=lambda row: len(windows[row]["input_ids"]))
     outputs_of_rows: list[Outputs] = [{}] * len(windows)

@@ -141,7 +141,9 @@ def _sentences(path: Path) -> Iterator[list[tuple[str, str]]]:
 
 
 def _row(line: str, path: Path, number: int) -> tuple[str, str]:
-    """With a tab between them, a word may have spaces, or be nothing but such, as some in WikiANN are."""
+    """A word and its tag, separated by a tab: a word may have spaces, or consist of spaces, as some in
+    WikiANN do.
+    """
     fields = line.split("\t") if "\t" in line else line.split()
     if len(fields) != 2 or not _TAG.fullmatch(tag := fields[1].strip()):
         raise InputError(f"{at(path, number)}: found {line!r:.60}, expected {_EXPECTED}")

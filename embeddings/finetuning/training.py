@@ -205,7 +205,7 @@ def measured(task: Task, files: list[Examples], reader: Reader, predict: Predict
 
 
 def averaged(scores: dict[str, Scores]) -> dict:
-    """Of every language, "languages", and the means over them of every measure."""
+    """The scores of every language, under "languages", and the means over languages of every measure."""
     languages = {language: of_language.values for language, of_language in scores.items()}
     names = next(iter(languages.values()))
     means = {name: float(np.mean([values[name] for values in languages.values()])) for name in names}

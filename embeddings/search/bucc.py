@@ -28,7 +28,9 @@ class Found:
 
 
 def f1_score(pairs: Collection[Pair], gold: Collection[Pair]) -> Found:
-    """Of pairs, each once, against gold pairs, of which a sentence may have several."""
+    """Precision, recall and F1 of pairs, each once, against gold pairs; a sentence may have several gold
+    pairs.
+    """
     pairs, gold = set(pairs), set(gold)
     right = len(pairs & gold)
     precision = right / len(pairs) if pairs else 0.0

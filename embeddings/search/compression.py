@@ -40,7 +40,7 @@ class Compression:
 
     @property
     def numbers(self) -> Numbers:
-        """Of a candidate."""
+        """The kind of numbers of a candidate."""
         return Numbers(self.kind.removesuffix(RESCORED), self.width)
 
     @property

@@ -20,7 +20,7 @@ SIMILARITIES = (COSINE, *MARGINS)
 
 @dataclass(frozen=True)
 class Precision:
-    """Of the queries of one direction.
+    """Which queries of one direction found their lines.
 
     Attributes:
         hits: n, whether a query found its own line.

@@ -67,7 +67,7 @@ def mined_shown(results: ResultSet) -> Measurements:
 
 
 def _mean(title: str, of_pairs: list[Measurements]) -> Measurements:
-    """Of runs of one encoder, the mean; several pairs are no seeds, so that there is no deviation."""
+    """The mean over runs of one encoder; several pairs are no seeds, so there is no deviation."""
     reached = [reached_in(measured) for measured in of_pairs]
     systems, rows = [], []
     for system in of_pairs[0].systems:
@@ -157,7 +157,7 @@ def _by_size(
     reached: dict[str, dict[str, list[float]]],
     speeds: dict[str, list[float]],
 ) -> Measurements:
-    """Of encoders: the sizes among some rows, what they reach by benchmark, and lines per second."""
+    """The sizes of encoders, what they reach by benchmark, and lines per second."""
     sizes: dict[str, dict[str, float]] = {}
     for row in rows[rows.measure.isin(SIZES)].itertuples():
         sizes.setdefault(row.system, {})[row.measure] = row.value

@@ -12,7 +12,7 @@ COUNTS = ("on_target_lines", "lines")
 
 
 def on_target(scored: Measurements) -> Measurements:
-    """Of every run, the means of scores over zero-shot directions, or over all where none are zero-shot; how
+    """For every run, the means of scores over zero-shot directions, or over all if none are zero-shot; how
     many of their lines are on target; and the cost of decoding all directions.
     """
     rows = scored.rows
@@ -63,8 +63,8 @@ def _is_plain_search_of(other: System, system: System) -> bool:
 
 
 def _tokens(record: dict) -> float | None:
-    """Of the decoder, per sentence; None of translations made elsewhere, and of an engine that does not count
-    them.
+    """Tokens of the decoder per sentence; None for translations made elsewhere, and for an engine that does
+    not count them.
     """
     return _per(record, "decoder_tokens", "sentences")
 

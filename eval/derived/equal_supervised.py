@@ -79,7 +79,7 @@ def compared(measured) -> Measured:
 
 
 def _difference(first: list[float], system: list[float]) -> dict[str, float]:
-    """Of zero-shot BLEU; with an interval from two seeds of both on."""
+    """The difference of zero-shot BLEU, with an interval if both have two seeds or more."""
     values = {DIFFERENCE: fmean(system) - fmean(first)}
     if min(len(first), len(system)) > 1:
         estimate = difference([(1, np.array(system)), (-1, np.array(first))])

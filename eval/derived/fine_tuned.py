@@ -36,7 +36,7 @@ class FineTuned:
 
     @property
     def record(self) -> dict:
-        """Of the first seed."""
+        """The record of the first seed."""
         return self.system.records[0]
 
     @property
@@ -189,7 +189,7 @@ class TranslateTrain:
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name in tables."""
         switched = ", code-switched" if self.is_switched else ""
         return f"{self.encoder}, translate-train of each language{switched}"
 

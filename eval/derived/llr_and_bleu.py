@@ -28,8 +28,8 @@ def llr_and_bleu(measured) -> Measured:
 
 
 def correlations(rows) -> list[dict]:
-    """Of every dataset, question, layer and choice of points that has `FEWEST` of them, which are not all the
-    same; p-values, of last points only, corrected by Holm over all.
+    """The correlations for every dataset, question, layer and choice of points that has `FEWEST` of them,
+    which are not all the same. p-values are those of last points only, corrected by Holm over all.
 
     A last point that lacks a number is none: an earlier one is of another time.
     """

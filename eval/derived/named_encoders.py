@@ -38,7 +38,7 @@ def pairs_of_dual_pivot(results: ResultSet) -> Measurements:
 
 
 def _dual_pivot(results: ResultSet, pattern: re.Pattern, of_one_pair: str) -> Measurements:
-    """Of what is shown, over all pairs and for every group of languages."""
+    """The rows of what is shown, over all pairs and for every group of languages."""
     tables = []
     for retrieved in Retrieved.of(results):
         places = {match.groups(): system for match, system in _matching(pattern, retrieved.systems)}
@@ -59,7 +59,7 @@ def _trained_on(system: System) -> str | None:
 
 
 def _of_one_pair(systems: list[System], column: str, pair: str | None) -> dict[tuple[str, str], System]:
-    """Of either kind of training, the system of one pair; the first one where the pair is not known."""
+    """The system of one pair for either kind of training; the first one if the pair is not known."""
     places: dict[tuple[str, str], System] = {}
     for system in systems:
         match = _ONE_PAIR.fullmatch(system.name)
@@ -132,7 +132,7 @@ def _widths(retrieved: Retrieved) -> Measurements:
 
 
 def _by_width(measured: Measurements, measure: str) -> Measurements:
-    """In the order of the widths; nothing where all have one."""
+    """The numbers in the order of the widths; nothing if all have one width."""
     if measured.rows.part.nunique() < 2:
         return joined([])
     order = pd.to_numeric(measured.rows.part).argsort(kind="stable")

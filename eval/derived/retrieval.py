@@ -16,6 +16,7 @@ from eval.derived.retrieved import BY_NUMBER, BY_TEXT, COSINE, ERROR, Retrieved
 from eval.measurements import Measurements, as_cells, joined
 from eval.result_set import ResultSet
 from eval.scoring.compared_retrieval import depends_on, hits_of
+from eval.scoring.comparison import named_once
 from eval.scoring.significance import interval_of_mean
 from eval.systems import System
 
@@ -96,11 +97,12 @@ def _difference(systems: list[System], system: System, similarity: str) -> str:
 @of_each
 def by_direction(retrieved: Retrieved) -> pd.DataFrame:
     """P@1 from and to the language of all pairs, over all pairs and in groups of languages; of sets with
-    such a language, which is the `kind`. A group of all languages has no rows: they would be those of all.
+    such a language, which is the `kind`. A group of all languages has no rows, and several with the
+    same pairs have them once.
     """
     tables = [retrieved.rows().head(0)]
     everything, kind = len(retrieved.pairs), f"common language {retrieved.pivot}"
-    sizes = {name: len(pairs) for name, pairs in retrieved.groups.items()}
+    sizes = {name: len(pairs) for name, pairs in named_once(retrieved.groups).items()}
     counts = {None: everything} | {name: size for name, size in sizes.items() if size < everything}
     for group, count in counts.items() if retrieved.pivot else ():
         for side, measure in ((FROM, "from_common"), (TO, "to_common"), (None, BY_NUMBER)):
@@ -118,9 +120,9 @@ def pairs(retrieved: Retrieved) -> pd.DataFrame:
 
 @of_each
 def groups(retrieved: Retrieved) -> pd.DataFrame:
-    """What is shown, by group of languages, which is the `kind` (Table 2.5)."""
+    """What is shown, by group of languages, which is the `kind` (Table 2.5); each set of pairs once."""
     tables = [retrieved.rows().head(0)]
-    for name, of_group in retrieved.groups.items():
+    for name, of_group in named_once(retrieved.groups).items():
         rows = retrieved.shown_rows(name)
         tables.append(rows.assign(part=retrieved.label, kind=f"{name} ({len(of_group)})"))
     return pd.concat(tables)
@@ -128,7 +130,7 @@ def groups(retrieved: Retrieved) -> pd.DataFrame:
 
 @of_each
 def directions(retrieved: Retrieved) -> pd.DataFrame:
-    """By the similarity that is shown, where not all directions between some languages were measured."""
+    """Rows by the similarity that is shown, if not all directions between some languages were measured."""
     return _shown_directions(retrieved, is_grid=False)
 
 

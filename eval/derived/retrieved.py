@@ -69,7 +69,7 @@ class Retrieved:
 
     @cached_property
     def similarities(self) -> list[str]:
-        """By which any encoder was measured."""
+        """The similarities by which any encoder was measured."""
         return self.measured.values("part", BY_NUMBER)
 
     @cached_property
@@ -101,7 +101,7 @@ class Retrieved:
         return rows
 
     def shown_rows(self, group: str | None = None) -> pd.DataFrame:
-        """By the similarity and in the directions that are shown."""
+        """The rows by the similarity and in the directions that are shown."""
         rows = self.rows(group, self.side)
         return rows[rows.part == self.similarity]
 

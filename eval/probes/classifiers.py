@@ -241,7 +241,7 @@ def optimum(sentences: TrainingSet, questions: Questions, protocol: Protocol, ta
 
 
 def early_stopping(sentences: TrainingSet, questions: Questions, protocol: Protocol, task: str) -> Trained:
-    """Without regularization, the weights at which the loss on held-out sentences was lowest."""
+    """The weights at which the loss on held-out sentences was lowest, without regularization."""
     training, held_out = sentences.split()
     parameters, stopping = stop_early(
         sentences, questions, training, held_out, protocol.epochs, protocol.patience, task
@@ -345,7 +345,7 @@ def batches(sentences: int, size: int, epochs: int) -> Iterator[tuple[int, np.nd
 def mean_losses(
     classifiers: Classifiers, sentences: TrainingSet, examples: np.ndarray, questions: Questions
 ) -> Tensor:
-    """Of some sentences, L x S x Q: nats per token."""
+    """The mean losses of some sentences, L x S x Q, in nats per token."""
     losses = tokens = 0
     for states, labels in sentences.blocks(examples):
         if states.size(1):

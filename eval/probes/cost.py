@@ -104,7 +104,7 @@ def _mirrored(losses: list[str]) -> bool:
 
 
 def _cpu_seconds(path: Path) -> float | None:
-    """Of all starts of a training; None where that was not noted."""
+    """Processor time of all starts of a training; None if it was not noted."""
     if not path.is_file():
         return None
     try:

@@ -135,7 +135,7 @@ Precisions = dict[tuple[str, str], dict[str, float]]  # encoder and test set -> 
 
 
 def of_all(tests: list[Retrieved], options: Options) -> Precisions:
-    """Of an encoder by its own name: over all pairs, or those of the group, mean over seeds."""
+    """Precision of each encoder, by its name: over all pairs, or those of the group, mean over seeds."""
     precisions: Precisions = {}
     for test in tests:
         means = test.shown(group=options.group) if options.group in (None, *test.groups) else {}
@@ -149,7 +149,9 @@ def of_all(tests: list[Retrieved], options: Options) -> Precisions:
 
 
 def of_languages(tests: list[Retrieved], options: Options) -> Precisions:
-    """Of the languages of an encoder: the mean over all pairs that each is in, both directions and seeds."""
+    """The precision of each encoder's languages: the mean over all pairs that a language is in, both
+    directions and seeds.
+    """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for test in tests:
         means = test.means(["part", "direction"])

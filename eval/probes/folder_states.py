@@ -93,7 +93,9 @@ def _files(job: Extraction, split: str) -> dict[Direction, Path]:
 
 
 def _lines_of(job: Extraction, reader, split: str, files: dict[Direction, Path]) -> list[tuple]:
-    """Of the chosen directions: set, direction, lines, and the references if the decoder is given these."""
+    """The lines of the chosen directions: set, direction, lines, and the references if the decoder is given
+    these.
+    """
     lines = {direction: list(read_lines(path))[: job.max_lines] for direction, path in files.items()}
     for (source, target), own in lines.items():
         if len(own) != len(lines[target, source]):

@@ -38,7 +38,7 @@ class LineContributions(NamedTuple):
 def contributions_of(
     reader: Reader, direction: Direction, sources: Sequence[str], outputs: Sequence[str], max_tokens: int
 ) -> list[LineContributions]:
-    """Of every line, the means over all predictions but those of forced tags.
+    """For every line, the means over all predictions but those of forced tags.
 
     Raises:
         InputError: a source has no tokens; the model does not translate.
@@ -68,8 +68,8 @@ def contributions_of(
 def shares(
     hidden: HiddenStates | CheckpointStates, rows: Sequence[Tokens], tags: Sequence[int], eos: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Of what follows every token of the decoder: the share of the encoder's tokens and that of tags in its
-    contributions, B x T each; and the last layer's attention to the encoder's tokens, B x T x S.
+    """The share of the encoder's tokens and that of tags in what contributes to each next token of the
+    decoder, B x T each; and the last layer's attention to the encoder's tokens, B x T x S.
 
     Args:
         eos: what follows the last token of a row.

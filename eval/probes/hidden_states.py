@@ -160,7 +160,7 @@ class HiddenStates:
         return states
 
     def scores(self, rows: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """Of an encoder-decoder: logits of what follows every token of the decoder, B x T x V, with their
+        """The logits of an encoder-decoder for what follows every token of the decoder, B x T x V, with their
         graph; and the mean over heads of the last layer's attention to the encoder's tokens, B x T x S.
         """
         self.model.set_attn_implementation("eager")  # others have no weights to show

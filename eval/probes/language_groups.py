@@ -70,7 +70,9 @@ def group_of_languages(groups: Mapping[str, list[str]], path: Path) -> dict[str,
 
 
 def of_groups(scores: Scores, groups: Mapping[str, str]) -> list[dict]:
-    """Of "seen→unseen": "directions", how many, and the mean of every measure over those that have it."""
+    """For each pair of groups, such as "seen→unseen": the number of "directions", and the mean of every
+    measure over those that have it.
+    """
     from eval.measurements import rows_of  # with pandas: not before it is needed
 
     scored = rows_of(scores)

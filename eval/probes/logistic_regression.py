@@ -250,7 +250,7 @@ def minimize(
 
 
 class EarlyStopping:
-    """Of every classifier by itself, the pass with the lowest held-out loss until it was done.
+    """The pass with the lowest held-out loss, for every classifier by itself, until it was done.
 
     Args:
         patience: passes without a lower loss after which a classifier is done, whatever comes later.

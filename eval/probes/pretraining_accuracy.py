@@ -47,6 +47,8 @@ def measure(log: Path) -> tuple[dict, list[dict]]:
 
 
 def perplexity(values: dict[str, float]) -> float:
-    """Of a validation; infinite where it was not measured, or diverged: NaN compares with nothing."""
+    """The perplexity of a validation; infinite if it was not measured, or diverged: NaN compares with
+    nothing.
+    """
     value = values.get("ppl", math.inf)
     return math.inf if math.isnan(value) else value

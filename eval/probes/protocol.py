@@ -89,11 +89,11 @@ class Protocol:
 
     @property
     def name(self) -> str:
-        """Of the protocol."""
+        """The name of the protocol."""
         return MLP if self.probe == MLP else self.protocol or OF_LINEAR[0]
 
     def complete(self) -> Self:
-        """With the settings of the protocol where none are given.
+        """The options, with the settings of the protocol for those that are not given.
 
         Raises:
             InputError: a setting that the protocol lacks; a protocol of linear classifiers for others.

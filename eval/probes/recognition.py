@@ -315,7 +315,7 @@ def control(
 
 
 def selectivity(rows: Iterable[Mapping]) -> list[dict]:
-    """By how much the accuracy is higher than that on the control task (Hewitt and Liang, 2019)."""
+    """The accuracy minus that on the control task (Hewitt and Liang, 2019)."""
 
     def place(row: Mapping) -> tuple:
         return tuple(row.get(column) for column in ("kind", "direction", "part", "layer", "repeat"))

@@ -57,7 +57,7 @@ def measure(options: Options) -> Measured:
 
 
 def warn_of_few_sentences(folder: Path, rows: list[dict]) -> None:
-    """Where what is chance is more than half of what was measured on top of the encoder."""
+    """Warn if more than half of what was measured on top of the encoder is chance."""
     top = [row for row in rows if row.get("layer") == OUTPUT]
     for kind in ("supervised", "zero-shot"):
         value, chance, directions = (

@@ -87,7 +87,9 @@ def validations_in(path: Path) -> dict[int, dict[str, float]]:
 
 
 def updates_and_seconds(path: Path) -> list[tuple[int, float]]:
-    """Of every report during the training: number of updates, and the seconds of those since the last one."""
+    """For every report during the training: the number of updates, and the seconds of those since the last
+    report.
+    """
     return list(_reports(path, "train_wall"))
 
 
@@ -123,7 +125,7 @@ def _updates(values: Mapping[str, float]) -> int | None:
 
 
 def _values(text: str, prefix: str) -> dict[str, float]:
-    """Of one line; the prefix is that of names in JSON, which the other format does not have."""
+    """The values of one line; names in JSON have the prefix, those of the other format do not."""
     if text.startswith("{"):
         try:
             entries = [(name.removeprefix(prefix), value) for name, value in json.loads(text).items()]

@@ -113,8 +113,8 @@ def measure(options: Options, files: list[Path], retrieved: list[Path]) -> Measu
 def of_retrieval(
     options: Options, files: list[Path], tuned: "list[FineTuned]"
 ) -> "dict[FineTuned, dict[str, float]]":
-    """Of every encoder: language -> P@1 in per cent of its pair with the source language, for languages that
-    have such a pair. Nothing without files.
+    """Encoder -> language -> P@1 in per cent of its pair with the source language, for languages that have
+    such a pair. Empty without files.
 
     Raises:
         InputError: results are of several test sets, lack an encoder or the similarity, or --retrieved-as

@@ -48,8 +48,8 @@ def differences(members: Sequence[Transfer]) -> list[tuple[dict, list[dict]]]:
 
 
 def difference_of(first: Transfer, second: Transfer) -> Difference | None:
-    """Of the averages over languages. Examples are those of both encoders: they are paired. Trainings are
-    independent.
+    """The difference of the averages over languages. Both encoders have the same examples, which are paired.
+    Trainings are independent.
     """
     terms = [(1.0, second.zero_shot.average), (-1.0, first.zero_shot.average)]
     examples = [(1 / len(first.languages), paired(first, second, language)) for language in first.languages]

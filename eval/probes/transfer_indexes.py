@@ -94,7 +94,7 @@ class Transfer:
 
     @property
     def languages(self) -> list[str]:
-        """Without the source."""
+        """The languages without the source."""
         return list(self.zero_shot.of_trainings)
 
     @cached_property
@@ -172,8 +172,8 @@ class Transfer:
         ]
 
     def _averages(self) -> dict[str, np.ndarray]:
-        """Of the source language, and over the others, of every training; trainings on one language each
-        have only the mean in common.
+        """The scores of the source language, and the averages over the others, of every training. Trainings
+        on one language each share only the mean.
         """
         averages = {"zero_shot_average": self.zero_shot.average}
         if self.in_source.of_trainings:
@@ -198,7 +198,7 @@ class Transfer:
 
 
 def transfer(encoder: "FineTuned", tuned: "list[FineTuned]", retrieval: Mapping[str, float]) -> Transfer:
-    """Of an encoder that learned from one language.
+    """The transfer of an encoder that learned from one language.
 
     Args:
         tuned: all; among them those of the same encoder that learned from the languages themselves.
@@ -253,7 +253,7 @@ def translate_train(
 
 
 def rates_of(zero: Scores, learned: Scores) -> dict[str, float]:
-    """In per cent, of means over seeds; of languages that were learned."""
+    """The rates in per cent, of means over seeds, for languages that were learned."""
     return {language: 100 * (zero.means[language] / mean) for language, mean in learned.means.items()}
 
 

@@ -65,7 +65,7 @@ def _counts(measured: Measurements, measure: str) -> pd.DataFrame:
 
 
 def _shares(counts: pd.Series, labels: list[str]) -> list[float]:
-    """In percent: every language of the system, others, and lines without letters and empty ones."""
+    """Shares in percent: every language of the system, others, lines without letters, and empty ones."""
     percent = 100 * counts / counts.sum()
     own, without = ([percent.get(label, 0.0) for label in named] for named in (labels, (NO_LETTERS, EMPTY)))
     return [*own, max(0.0, 100 - sum(own) - sum(without)), *without]

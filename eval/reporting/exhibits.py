@@ -98,7 +98,7 @@ class Table:
         return {i for row in self.rows for i, field in enumerate(row) if field.value is not None}
 
     def markdown(self) -> str:
-        """Without the caption."""
+        """The table in Markdown, without the caption."""
         lines = ["| " + " | ".join(map(escape_markdown, self.columns())) + " |"]
         lines.append("|" + "---|" * len(self.columns()))
         lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in self.rows]

@@ -103,7 +103,7 @@ def measures(
 
 
 def system_titles(derived: bool, title: str = "System") -> list[str]:
-    """Of the columns that `system_cells` fills."""
+    """The titles of the columns that `system_cells` fills."""
     return [title] if derived else [title, "Seeds"]
 
 

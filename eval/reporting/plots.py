@@ -245,7 +245,7 @@ def _legend(figure, axes, names: Sequence[str]) -> None:
 
 
 def _marker(number: int) -> str:
-    """Of a series, so that no two have the same colour and marker."""
+    """The marker of a series; no two series have the same colour and marker."""
     return MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
 
 

@@ -272,7 +272,7 @@ def row(name: str, result: dict, measure, settings: Settings) -> str:
 
 
 def p_text(p_value: float | None) -> str:
-    """With four decimals, of which the smallest is not rounded to nothing."""
+    """A p-value with four decimals, the smallest of which is not rounded to nothing."""
     if p_value is None:
         return "–"
     return "<.0001" if p_value < 0.00005 else f"{p_value:.4f}"

@@ -37,7 +37,7 @@ def check_measure(pairs: Sequence[Pair], measure: str) -> None:
 
 
 def agreement_of_people(measure: str, pair: Pair, difference: float) -> float | None:
-    """With a difference, from 0.5 to 1."""
+    """The share of people that agree with a difference, from 0.5 to 1."""
     run = pair.baseline.runs[0]
     signature = next(iter(run.directions.values()))["bleu_signature"]
     model = run.record["scoring"].get("comet_model")

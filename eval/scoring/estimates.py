@@ -79,8 +79,8 @@ def _atanh(r: float) -> float:
 
 
 def difference(terms: Sequence[tuple[float, np.ndarray]]) -> Difference:
-    """Of independent trainings, with Welch's error and Satterthwaite's degrees of freedom: the variance is
-    the sum of c^2 s^2 / n.
+    """The difference of independent trainings, with Welch's error and Satterthwaite's degrees of freedom: the
+    variance is the sum of c^2 s^2 / n.
 
     Args:
         terms: coefficient c, and the numbers of n >= 2 trainings, of every system.
@@ -95,8 +95,8 @@ def difference(terms: Sequence[tuple[float, np.ndarray]]) -> Difference:
 
 
 def paired_difference(terms: Sequence[tuple[float, np.ndarray]]) -> Difference:
-    """Of trainings that share something per seed (a start, or the training itself): the t-test of the
-    combination of every seed.
+    """The difference of trainings that share something per seed (a start, or the training itself): the t-test
+    of the combination of every seed.
 
     Args:
         terms: coefficient, and the numbers of the same seeds in the same order, at least two.
@@ -108,7 +108,9 @@ def paired_difference(terms: Sequence[tuple[float, np.ndarray]]) -> Difference:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """Of numbers of the same units, at least `FEWEST_UNITS`. Numbers that are all the same have r = 0."""
+    """The correlation of numbers of the same units, at least `FEWEST_UNITS`. Numbers that are all the same
+    have r = 0.
+    """
     columns = np.array([first, second], dtype=float)
     if not np.ptp(columns, axis=1).all():
         return Correlation(0.0, len(first))

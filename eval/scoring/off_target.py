@@ -42,7 +42,7 @@ class Intended:
         return identified == self.label or identified == reference == NO_LETTERS
 
     def met(self, identified: Sequence[str], references: Sequence[str]) -> list[bool] | None:
-        """Of every line, whether it is on target; None if that cannot be known."""
+        """Whether each line is on target; None if that cannot be known."""
         if self.label is None:
             return None
         return list(map(self.is_met, identified, references))

@@ -97,7 +97,7 @@ class PairedTest:
         }
 
     def _scored(self, measure: str, *arrays: np.ndarray) -> list[Scored]:
-        """Of directions with equally many lines, in their order."""
+        """The scores of directions with equally many lines, in their order."""
         exchanged = None
         if self.test == BOOTSTRAP:
             observed = [spearman(np.ones((1, len(array))), array)[0] for array in arrays]

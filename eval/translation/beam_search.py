@@ -278,7 +278,7 @@ class BeamSearch:
         return scores[:, 0] / max(normalizers)
 
     def _continue(self, live: _Hypotheses, scores, origins, tokens, keep):
-        """Of the sentences to keep, the first K continuations that do not end; and the rows that they come
+        """The first K continuations that do not end, of the sentences to keep; and the rows that they come
         from.
         """
         beam, hypotheses = self.options.beam, live.scores.size(1)

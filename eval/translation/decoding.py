@@ -154,7 +154,7 @@ class Decoder:
             yield sample["id"].tolist()[: len(batch)], lists
 
     def _strip(self, tokens: list[int]) -> list[int]:
-        """Without language tags that the model produced by itself."""
+        """The tokens without language tags that the model produced by itself."""
         return [token for token in tokens if token not in self.stripped]
 
 

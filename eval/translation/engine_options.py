@@ -33,7 +33,7 @@ class EngineOptions:
 
     @property
     def label(self) -> str:
-        """In records: "pytorch", or the engine and its precision."""
+        """The engine in records: "pytorch", or the engine and its precision."""
         return f"{self.engine} {self.precision or DEFAULT_PRECISION}" if self.is_ctranslate2 else PYTORCH
 
     @property

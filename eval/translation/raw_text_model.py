@@ -24,7 +24,7 @@ class RawTextModel(NamedModel, ABC):
 
     @property
     def text(self) -> Path:
-        """Where the raw sets are."""
+        """The folder of the raw sets."""
         if self.data is None:
             raise InputError("--data: is missing; expected a folder whose text/ has raw test sets")
         folder = self.data / "text"

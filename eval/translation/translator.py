@@ -84,7 +84,9 @@ class Translator(ABC):
 
     @property
     def decoder_tokens(self) -> int | None:
-        """For how many tokens the decoder was run until now; None of a search that does not count them."""
+        """The number of tokens for which the decoder was run until now; None for a search that does not count
+        them.
+        """
         return None
 
     @abstractmethod

@@ -76,7 +76,7 @@ def given_to_architecture(
 
 
 def shown(options: Mapping[str, Any], prefix: str = "") -> str:
-    """For names of systems: " (temperature 0.1, full ffn)", or nothing.
+    """Options in names of systems: " (temperature 0.1, full ffn)", or nothing.
 
     Args:
         prefix: of the options' names, which is not shown.

@@ -59,7 +59,9 @@ def describe(
 
 
 def name_of(record: Record) -> str:
-    """For example "PreNorm S-ENC-T-DEC w/o Res. +word_contrastive"; what is as usual is not named."""
+    """The name of a system, such as "PreNorm S-ENC-T-DEC w/o Res. +word_contrastive"; usual choices are not
+    named.
+    """
     labels = [axis.label(record) for axis in AXES if axis not in (PLACEMENT, AFFINE)]
     return " ".join(filter(None, [layer_norm(record), *labels]))
 

@@ -214,7 +214,7 @@ def _initialization(training: Training) -> dict:
 
 
 def _origin_label(origin: Record, record: Record, others: Sequence[Axis]) -> str:
-    """Where a system is not as the one that was initialized from it."""
+    """What a system changes against the one that it was initialized from."""
     differing = (
         axis.label(origin) or f"usual {axis.name}"
         for axis in others

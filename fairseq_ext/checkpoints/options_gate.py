@@ -88,7 +88,8 @@ class OptionsGate:
         for name, value in vars(checked).items():
             if ESCAPE in str(value):
                 self._refuse(f"args.{name}", value, "no backslash")
-        return Namespace(**{name: value for name, value in vars(checked).items() if not self._is_file(name)})
+        kept = {name: value for name, value in vars(checked).items() if name not in FILES_OF_THE_TRAINING}
+        return Namespace(**kept)
 
     def configuration(self, cfg: Any) -> dict:
         """Options by section."""
@@ -146,7 +147,7 @@ class OptionsGate:
     def _value(self, option: str, name: str, value: Any, declared: Any) -> Any:
         if name in REFUSED_FILES and value is not None:
             self._refuse(option, value, "no file to load")
-        if self._is_file(name):
+        if name in FILES_OF_THE_TRAINING:
             return None
         if name in EVALUATED and type(value) is str and not is_literal(value):
             self._refuse(option, value, "a number, or a list of numbers: fairseq would evaluate it")
@@ -159,10 +160,6 @@ class OptionsGate:
         if INTERPOLATION in str(checked):
             self._refuse(option, value, f"no {INTERPOLATION}")
         return checked
-
-    @staticmethod
-    def _is_file(name: str) -> bool:
-        return name in FILES_OF_THE_TRAINING
 
     def _refuse(self, option: str, value: Any, expected: str) -> None:
         raise InputError(f"{self.path}: option {option} is {shown(value)}; expected {expected}")

@@ -35,7 +35,7 @@ def _part_of(name: str) -> str:
 
 
 def _distinct(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Without buffers, and one of every weight that has several names.
+    """The parameters without buffers; a weight with several names comes once.
 
     A checkpoint written on a GPU has copies of shared embeddings.
     """

@@ -29,6 +29,7 @@ EMBEDDINGS = (  # weights with a row per symbol of the shared dictionary
     "decoder.output_projection.weight",
 )
 
+KIND = "a fairseq checkpoint"
 torch.serialization.add_safe_globals([Namespace])
 
 
@@ -71,15 +72,14 @@ def read_checkpoint(path) -> dict:
             options that could.
     """
     guard_fairseq()  # also where nothing has imported our plug-ins
-    _check_exists(path)
+    check_file(path, KIND)
     try:
         state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
     except (OSError, RuntimeError, KeyError, AttributeError, TypeError, ValueError, IndexError) as error:
         raise _damaged(path, error) from None
     if not isinstance(state, dict) or state.get("cfg") is None or "model" not in state:
-        raise InputError(f"{path}: not a fairseq checkpoint (no options or no weights in it)")
-    _check_weights(state["model"], path)
-    return state
+        raise InputError(f"{path}: not {KIND} (no options or no weights in it)")
+    return _with_weights(state, path)
 
 
 def read_weights(path) -> dict:
@@ -89,12 +89,8 @@ def read_weights(path) -> dict:
     Raises:
         InputError: as `read_checkpoint`.
     """
-    _check_exists(path)
-    state = _load(path, path, "cpu")
-    if not isinstance(state, dict) or "model" not in state:
-        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
-    _check_weights(state["model"], path)
-    return state
+    check_file(path, KIND)
+    return _with_weights(_load(path, path, "cpu"), path)
 
 
 def read_state(path) -> dict:
@@ -104,12 +100,8 @@ def read_state(path) -> dict:
     Raises:
         InputError: as `read_checkpoint`.
     """
-    _check_exists(path)
-    state = GuardedTorch.load(str(path), map_location="cpu")
-    if not isinstance(state, dict) or "model" not in state:
-        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
-    _check_weights(state["model"], path)
-    return state
+    check_file(path, KIND)
+    return _with_weights(GuardedTorch.load(str(path), map_location="cpu"), path)
 
 
 @contextmanager
@@ -130,12 +122,13 @@ def as_one_line(path):
         raise InputError(f"{path}: its options and weights make no model: {reason}") from None
 
 
-def _check_weights(weights, path) -> None:
-    """Refuses what torch would turn into weights in silence, or could not copy: other numbers than real ones,
-    and tensors without or with only some of their values.
+def _with_weights(state, path) -> dict:
+    """The contents of a checkpoint. Refuses what torch would turn into weights in silence, or could not copy:
+    other numbers than real ones, and tensors without or with only some of their values.
     """
+    weights = state.get("model") if isinstance(state, dict) else None
     if not isinstance(weights, dict) or not weights:
-        raise InputError(f"{path}: not a fairseq checkpoint (no weights in it)")
+        raise InputError(f"{path}: not {KIND} (no weights in it)")
     for name, values in weights.items():
         if not isinstance(name, str) or not isinstance(values, Tensor):
             kind = type(values).__name__
@@ -147,10 +140,7 @@ def _check_weights(weights, path) -> None:
                 f"{path}: weight {shown(name)} is a tensor of {values.dtype}, {values.layout}, on"
                 f" {values.device.type}; expected real numbers, all of them there"
             )
-
-
-def _check_exists(path) -> None:
-    check_file(path, "a fairseq checkpoint")
+    return state
 
 
 def _load(file, path, map_location):

@@ -33,7 +33,7 @@ class NewRows:
 
     @classmethod
     def parse(cls, text: str) -> "NewRows":
-        """For example "mean,__af__=__nl__".
+        """The rows that a text names, for example "mean,__af__=__nl__".
 
         Raises:
             InputError: it is something else.

@@ -30,7 +30,7 @@ class Search:
 
 @dataclass(frozen=True)
 class BestValidation:
-    """Of a training."""
+    """The best validation of a training."""
 
     name: str
     measure: str

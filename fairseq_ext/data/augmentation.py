@@ -180,7 +180,7 @@ class Augmentation:
 def _substitutions(
     cfg, preparation, languages: list[str], vocabulary: set[str]
 ) -> dict[str, WordSubstitution]:
-    """Of every language that has a dictionary; none without the option."""
+    """The substitutions of every language that has a dictionary; empty without the option."""
     if not cfg.word_substitution:
         return {}
     return {

@@ -58,7 +58,7 @@ class SummedSentences(Sequence):
 
 
 class LayerSumsField(StoredOfBothSides):
-    """Of both sentences of a pair. In a batch: "source" and "target", B x (L + 1) x C."""
+    """The sums of both sentences of a pair. In a batch: "source" and "target", B x (L + 1) x C."""
 
     def __getitem__(self, item: int) -> tuple[np.ndarray, ...]:
         return tuple(side.layer_sums(item) for side in self.sides)

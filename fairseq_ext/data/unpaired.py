@@ -82,7 +82,7 @@ class ChosenSentences(Sequence):
 
 
 class UnpairedDataset(SentencePairDataset):
-    """In every epoch each side of a pair of languages is put in a random order of its own. An epoch has the
+    """Puts each side of a pair of languages in a random order of its own, in every epoch. An epoch has the
     sentences of the larger side once, and those of the smaller one as often as that takes.
 
     Batches are not sorted by length: sentences of one length on one side, and of all lengths on the other,

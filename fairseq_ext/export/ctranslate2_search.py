@@ -86,7 +86,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a search.
+    """The limits of a search.
 
     Attributes:
         max_length: tokens of a hypothesis without `</s>`, forced ones included.

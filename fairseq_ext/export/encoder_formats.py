@@ -5,8 +5,6 @@ the checkpoint and by the folder, from raw text; if a token id or a vector diffe
 """
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from command_line.errors import InputError
@@ -24,85 +22,58 @@ from fairseq_ext.inference import load_for_inference
 LINES = 40  # of a file that are compared
 
 
-@dataclass(frozen=True)
-class EncoderFormat:
-    """A format of folders.
-
-    Attributes:
-        write: (job, loaded checkpoint, preparation of the data, folder) -> tokenizer of the folder, and its
-            model card; refuses what the format cannot express.
-        encoder: (folder, tokenizer, loaded checkpoint) -> a function from sentences to vectors, by the
-            library alone.
-        least: precision -> cosine with the checkpoint's vector that every line must have.
-    """
-
-    write: Callable
-    encoder: Callable
-    least: dict[str, float]
-
-
 def to_sentence_transformers(job: ExportJob, folder: Path) -> None:
     """Write a folder that `SentenceTransformer` reads; see `export_encoder`."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
-    export_encoder(job, folder, _of_graph(sentence_transformers_folder))
+    export_encoder(job, folder, sentence_transformers_folder)
 
 
 def to_onnx(job: ExportJob, folder: Path) -> None:
     """Write a folder for processors without PyTorch; see `export_encoder`."""
-    export_encoder(job, folder, _of_graph(onnx_folder))
+    export_encoder(job, folder, onnx_folder)
 
 
 def to_transformers(job: ExportJob, folder: Path) -> None:
     """Write the folder of transformers that an encoder was trained from; see `export_encoder`."""
-    form = pretrained_folder
-    export_encoder(job, folder, EncoderFormat(form.write_folder, form.encoder_of, form.LEAST))
+    export_encoder(job, folder, pretrained_folder)
 
 
-def _of_graph(form) -> EncoderFormat:
-    """A format that a module writes from an encoder's graph; one of transformers by another function."""
-
-    def write(job: ExportJob, loaded, *others):
-        if is_pretrained(loaded):
-            return form.write_pretrained(job, loaded, *others)
-        return write_graph(form, job, loaded, *others)
-
-    return EncoderFormat(
-        write,
-        lambda folder, tokenizer, _: form.encoder_of(folder, tokenizer),
-        form.LEAST,
-    )
-
-
-def export_encoder(job: ExportJob, folder: Path, form: EncoderFormat) -> None:
+def export_encoder(job: ExportJob, folder: Path, form) -> None:
     """Write the files of the format into an empty folder, and compare.
+
+    Args:
+        form: module of the format, with `write_pretrained` for encoders of transformers and, if it has any
+            other, `write_folder`; with `encoder_of`, which makes a function from sentences to vectors, by the
+            library alone; and with LEAST, precision -> cosine with the checkpoint's vector that every line
+            must have.
 
     Raises:
         InputError: as `load_for_inference`; the format cannot express the model; a vector differs, or there
             is no text to compare.
     """
     loaded = load_for_inference(job.checkpoint, job.data, translates=False)
-    preparation = Preparation.load(job.data)
-    tokenizer, card = form.write(job, loaded, preparation, folder)
+    preparation, parity = Preparation.load(job.data), {}
+    if is_pretrained(loaded) or form is pretrained_folder:
+        tokenizer, card = form.write_pretrained(job, loaded, preparation, folder)
+    else:
+        tokenizer, card = write_graph(form, job, loaded, preparation, folder)
     lines = LINES if job.check_lines is None else job.check_lines
     if lines:
         words = tokenizer.longest - tokenizer.has_cls
         texts = check_texts(preparation, loaded.task.dictionary, job.check_text, lines, words)
-        encode, least = form.encoder(folder, tokenizer, loaded), form.least[job.precision]
-        parity = check_parity(texts, tokenizer, loaded, encode, least)
+        encode = form.encoder_of(folder, tokenizer, loaded)
+        parity = check_parity(texts, tokenizer, loaded, encode, form.LEAST[job.precision])
         if not parity["lines"]:
             raise InputError(
                 f"export: no line of text to compare the folder with {job.checkpoint} by; give --check-text"
                 " FILE, or --check-lines 0 to compare nothing"
             )
-        (folder / "README.md").write_text(card.text(parity), encoding="utf-8")
         print(f"export: {parity['lines']} lines, lowest cosine {parity['lowest_cosine']:.7f}")
+    write_text(folder / "README.md", card.text(parity))
 
 
 def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
     """Write an encoder of our own layers, or of fairseq's, as a graph of tensors.
-
-    Args:
-        form: module of the format, with `write_folder`.
 
     Returns:
         the tokenizer of the folder, and its model card.
@@ -118,6 +89,4 @@ def write_graph(form, job: ExportJob, loaded, preparation, folder: Path):
         preparation, loaded.task.dictionary, words + has_cls, has_cls, job.pretokenized, job.checkpoint
     )
     graph = form.write_folder(folder, encoder, graph, tokenizer, job.precision, job.checkpoint)
-    card = Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)
-    write_text(folder / "README.md", card.text({}))
-    return tokenizer, card
+    return tokenizer, Card(job.checkpoint, loaded, preparation, graph, tokenizer.expects, job.to)

@@ -129,7 +129,7 @@ class Stack:
 
     @property
     def inner_width(self) -> int | None:
-        """Of the feed-forward networks; None without layers."""
+        """The width of the feed-forward networks; None without layers."""
         return len(self.layers[0].inner.weight) if self.layers else None
 
 
@@ -205,7 +205,7 @@ def count_of(module: nn.Module) -> int:
 
 
 def heads_of(layer: nn.Module) -> int:
-    """Of self-attention."""
+    """The number of heads of self-attention."""
     attention = layer.self_attn
     return attention.heads if hasattr(attention, "heads") else attention.num_heads
 

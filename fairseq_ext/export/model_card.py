@@ -103,7 +103,7 @@ class Card:
 
     @property
     def width(self) -> int:
-        """Of a vector."""
+        """The width of a vector."""
         return self.graph.head.sentence_width
 
     @property

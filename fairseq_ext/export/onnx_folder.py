@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from command_line.outputs import write_json, write_text
+from command_line.outputs import write_json
 from data_prep.formats.preparation import Preparation
 from data_prep.model_folders.graphs import IDS, MASK, MODEL, RECORD, load_session
 from fairseq_ext.export.encoder_graph import EncoderGraph, count_of, refusal
@@ -121,7 +121,6 @@ def write_pretrained(
         folder, encoder, tokenizer, job.precision, job.checkpoint,
         width=encoder.sentence_width, longest=card.longest, size=size,
     )  # fmt: skip
-    write_text(folder / "README.md", card.text({}))
     return tokenizer, card
 
 
@@ -155,7 +154,7 @@ def quantize(path: Path, output: Path) -> None:
         logging.disable(logging.NOTSET)
 
 
-def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
+def encoder_of(folder: Path, tokenizer: ExportedTokenizer, loaded: LoadedModel):
     """A function from sentences to vectors, by onnxruntime."""
     session = load_session(folder)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from command_line.outputs import write_json, write_text
+from command_line.outputs import write_json
 from command_line.records import read_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import count_of, refusal
@@ -60,19 +60,17 @@ def check_encoder(loaded: LoadedModel, path) -> None:
         raise refusal(path, f"{above[0]}: a folder of {NAME} has states of tokens, and nothing above them")
 
 
-def write_folder(
+def write_pretrained(
     job: ExportJob, loaded: LoadedModel, preparation: Preparation, folder: Path
 ) -> tuple[ExportedTokenizer, "EncoderCard"]:
-    """Write weights, tokenizer and model card.
+    """Write weights and tokenizer.
 
     Returns:
-        the tokenizer as the folder has it, and the card.
+        the tokenizer as the folder has it, and the model card.
     """
     check_encoder(loaded, job.checkpoint)
     card = EncoderCard(job.checkpoint, loaded, preparation, None, "", NAME)
-    tokenizer = write_states(card, folder)
-    write_text(folder / "README.md", card.text({}))
-    return tokenizer, card
+    return write_states(card, folder), card
 
 
 def write_states(card: "PretrainedCard", folder: Path) -> ExportedTokenizer:

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from command_line.outputs import write_json, write_text
+from command_line.outputs import write_json
 from command_line.records import read_json
 from data_prep.formats.preparation import Preparation
 from fairseq_ext.export.encoder_graph import EncoderGraph, refusal
@@ -88,7 +88,6 @@ def write_pretrained(
     card = PretrainedCard(job.checkpoint, loaded, preparation, None, "", job.to)
     tokenizer = write_states(card, folder)
     _write_modules(folder, head, card.longest)
-    write_text(folder / "README.md", card.text({}))
     return tokenizer, card
 
 
@@ -146,7 +145,7 @@ def _write_weights(folder: Path, weights: dict[str, Tensor]) -> None:
               folder / "model.safetensors", metadata={"format": "pt"})  # fmt: skip
 
 
-def encoder_of(folder: Path, tokenizer: ExportedTokenizer):
+def encoder_of(folder: Path, tokenizer: ExportedTokenizer, loaded: LoadedModel):
     """A function from sentences to vectors, by the library."""
     from sentence_transformers import SentenceTransformer
 

@@ -36,7 +36,9 @@ def compares_vectors(options: ComparisonOptions) -> bool:
 
 
 def similarities(outputs, batch, options: ComparisonOptions, sizes: ModelSizes) -> Tensor:
-    """Of every source of a batch with every sentence of the mirror, B x B: of pairs on the diagonal."""
+    """The similarities of every source of a batch with every sentence of the mirror, B x B; pairs are on the
+    diagonal.
+    """
     kind = str(options.similarity)
     if compares_vectors(options):
         sides = vectors_of(outputs.source), vectors_of(outputs.mirror)

@@ -111,7 +111,7 @@ class TranslationLanguageModelling(WeightedLoss):
         return chosen, read.masked_fill(chosen & (kind >= UNCHANGED + RANDOM), self.mask)
 
     def _states(self, outputs: ModelOutputs, tokens: Tensor, chosen: Tensor) -> Tensor:
-        """Of the chosen tokens, N x C. Where no pair is left there are none, and distributed training still
+        """The states of the chosen tokens, N x C. If no pair is left, N is 0, and distributed training still
         finds all parameters in them.
         """
         if not len(tokens):

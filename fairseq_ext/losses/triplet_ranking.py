@@ -13,7 +13,7 @@ from fairseq_ext.options import option
 
 @dataclass
 class CountedTripletsOptions:
-    """Of h: which triplets count, and how much; the defaults are the equation."""
+    """Options of h: which triplets count, and how much; the defaults are the equation."""
 
     hardest_without_hinge: bool = option(
         "hardest negatives count below the hinge, too, as in the authors' published code", False
@@ -129,7 +129,7 @@ def triplet_ranking(
 
 
 def negatives(scores: Tensor, random_negatives: int) -> Tensor:
-    """For every row the number of its highest score off the diagonal, and those of random others, all
+    """The column of the highest score off the diagonal of each row, and those of random others, all
     different: N x (1 + random_negatives), or fewer columns if there are no more others.
     """
     own = torch.arange(len(scores), device=scores.device)[:, None]

@@ -26,6 +26,8 @@ class UnpairedLoss(WeightedLoss):
         self.width = sizes.sentence_width or sizes.encoder_width
 
     def vectors(self, outputs, dtype: torch.dtype | None = None) -> list[Tensor]:
-        """Of the sentences of both languages, B x C each, in the given type or as the encoder has them."""
+        """The vectors of the sentences of both languages, B x C each, in the given type or as the encoder has
+        them.
+        """
         sides = [vectors_of(encoded).to(dtype) for encoded in (outputs.source, outputs.mirror)]
         return [F.normalize(side, dim=1) for side in sides] if self.options.unit_vectors else sides

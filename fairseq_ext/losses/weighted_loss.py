@@ -91,7 +91,7 @@ def states_of(encoder_out: Mapping[str, Any]) -> Tensor:
 
 
 def padding_of(encoder_out: Mapping[str, Any]) -> Tensor:
-    """Of those states: B x T, true at padding."""
+    """The padding of those states: B x T, true at padding."""
     return encoder_out.get("token_padding_mask", encoder_out["encoder_padding_mask"])[0]
 
 

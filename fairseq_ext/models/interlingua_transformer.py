@@ -153,7 +153,7 @@ def add_interlingua(encoder: InterlinguaEncoder, cfg, task) -> None:
 
 
 def _hidden_width(cfg) -> int:
-    """Of the feed-forward networks of an interlingua layer."""
+    """The width of the feed-forward networks of an interlingua layer."""
     if cfg.interlingua_full_ffn:
         return cfg.encoder.ffn_embed_dim
     return cfg.interlingua_ffn_embed_dim or cfg.encoder.ffn_embed_dim // 2

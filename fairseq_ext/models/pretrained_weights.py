@@ -40,7 +40,7 @@ def without_words(model):
 
 @torch.no_grad()
 def states_of_tokens(model, **tokens) -> Tensor:
-    """Of one sentence without padding, 1 x T x C, without dropout."""
+    """The states of one sentence without padding, 1 x T x C, without dropout."""
     was_training = model.training
     (given,) = tokens.values()
     output = model.eval()(**tokens, attention_mask=torch.ones(given.shape[:2], dtype=torch.long))

@@ -106,8 +106,9 @@ class SentenceEncoderModel(MnmtTransformerModel):
         )
 
     def load_state_dict(self, state_dict, strict=True, model_cfg=None, args=None):
-        """Without a decoder, also takes a translation model's checkpoint: training starts from its encoder.
-        Also takes that of a sentence encoder without the linear map that this one has (thesis 3.2.2).
+        """Load weights. Without a decoder, it also takes a translation model's checkpoint: training starts
+        from its encoder. It also takes a sentence encoder's without the linear map that this one has (thesis
+        3.2.2).
         """
         decoder = [name for name in state_dict if name.startswith("decoder.")] if self.decoder is None else []
         own = {f"encoder.{name}": value for name, value in self.encoder.pooling_state().items()}

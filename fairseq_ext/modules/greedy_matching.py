@@ -109,7 +109,7 @@ def _numbers(states: Tensor) -> Tensor:
 
 
 def _weighted_sums(owners: Tensor, others: Tensor, weights: Tensor, states: Tensor, count: int) -> Tensor:
-    """For every owner the sum of the states of its others, each times its weight: `count` x C.
+    """The sum of the states of each owner's others, each times its weight: `count` x C.
 
     Args:
         owners, others: numbers of tokens, K.

@@ -39,7 +39,7 @@ class LanguageEmbeddings(nn.Module):
         return tags
 
     def source(self, src_tokens: Tensor, embed_tokens: nn.Embedding) -> tuple[Tensor, Tensor]:
-        """Of an encoder's input, B x S, with tags behind every `</s>`: the same with padding in their place,
+        """For an encoder's input, B x S, with tags behind every `</s>`: the same with padding in their place,
         so that no other token changes its place, and the sum of token and language embeddings, B x S x C.
 
         Raises:
@@ -52,7 +52,8 @@ class LanguageEmbeddings(nn.Module):
         return words, embed_tokens(words) + embed_tokens(tags).sum(dim=1, keepdim=True)
 
     def target(self, prev_output_tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Of a decoder's input, B x T, that begins with tags: the same with `</s>` in their place; B tags.
+        """For a decoder's input, B x T, that begins with tags: the same with `</s>` in their place; and B
+        tags.
 
         Raises:
             InputError: it begins with something else.

@@ -58,7 +58,7 @@ class TokenStates:
     def of(
         cls, states: Tensor, padding: Tensor, specials: Tensor | None = None, cosine: bool = False
     ) -> "TokenStates":
-        """Of states and padding, in float32 or better.
+        """The token states with this padding, in float32 or better.
 
         Args:
             states: B x T x C.
@@ -84,7 +84,9 @@ class TokenStates:
 
     @classmethod
     def of_sentences(cls, sentences: Sequence[Tokens]) -> "TokenStates":
-        """Of sentences of whatever lengths, for cosines; one without tokens has none that counts."""
+        """The token states of sentences of any lengths, for cosines; a sentence without tokens has none
+        that counts.
+        """
         lengths = torch.tensor([len(states) for states, _ in sentences])
         width = max(states.size(1) for states, _ in sentences)
         padded = sentences[0].states.new_zeros(len(sentences), max(1, int(lengths.max())), width)

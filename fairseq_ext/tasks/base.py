@@ -42,7 +42,7 @@ WAITING_BACKENDS = ("c10d", "pytorch_ddp")  # which wait for the gradients of al
 
 @functools.cache  # fairseq loads the training set anew for every epoch
 def _fingerprint_of(folder: str) -> str:
-    """Of a folder's dictionary."""
+    """The fingerprint of a folder's dictionary."""
     return dictionary_fingerprint(load_shared_dictionary(folder, languages_with_dictionary(folder)))
 
 

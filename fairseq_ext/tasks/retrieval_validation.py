@@ -91,7 +91,7 @@ class RetrievalValidation:
             )
 
     def measures(self) -> dict[str, float]:
-        """By name; NaN for a pair of which nothing was validated."""
+        """The measures by name; NaN for a pair without validation."""
         if self._measured is None:
             sides = [self._gathered(part) for part in range(len(self.pairs))]
             precisions = {
@@ -120,8 +120,9 @@ class RetrievalValidation:
         return precision_of_scores(normalized(scores, self.strength) if self.strength else scores)
 
     def _gathered_tokens(self, part: int, side: int) -> list[Tokens]:
-        """Of one side of all pairs of sentences of all processes, in the order of their lines. BERT-score
-        does not mind the order of a sentence's tokens, nor a sentence that comes twice being twice as long.
+        """The token states of one side of all pairs of sentences of all processes, in the order of their
+        lines. The order of a sentence's tokens does not change BERT-score, nor does a sentence that is twice
+        as long because it comes twice.
         """
         rows = {line: both[side] for line, both in self._tokens.get(part, {}).items()}
         some = next(both[side] for pairs in self._tokens.values() for both in pairs.values())
@@ -187,7 +188,7 @@ def precision_of_scores(scores: Tensor) -> float:
 
 
 def mean_cosine(vectors: Tensor) -> float:
-    """Of two different vectors out of n x C: 1 if all are the same."""
+    """The mean cosine of two different vectors out of n x C: 1 if all are the same."""
     count = len(vectors)
     total = F.normalize(vectors.double(), dim=-1).sum(dim=0).square().sum()
     return float((total - count) / (count * (count - 1)))

@@ -210,7 +210,7 @@ def _needs_vectors_only(loss) -> bool:
 
 
 def _check_sides(cfg: SentenceEmbeddingConfig, loss: str) -> None:
-    """Of a loss to which a side of the batch is a language, or a group of languages."""
+    """Check the pairs of a loss to which a side of the batch is a language, or a group of languages."""
     if cfg.random_sides:
         raise InputError(f"--random-sides: not with --losses {loss}, to which a side is a language")
     first, second = map(set, zip(*parse_pairs(cfg.pairs), strict=True))

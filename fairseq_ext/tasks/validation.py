@@ -95,7 +95,7 @@ class ValidationBleu:
 
     @classmethod
     def of_folder(cls, folder: str) -> "ValidationBleu":
-        """Of a binarized folder, as it says itself how its text was prepared."""
+        """BLEU on a binarized folder, which says how its text was prepared."""
         return cls(Preparation.load(folder), RawReferences(folder))
 
     def _scorer(self, language: str):

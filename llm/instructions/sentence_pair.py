@@ -119,12 +119,12 @@ class SentencePair:
 
     @cached_property
     def _phrases_of(self) -> tuple[dict[str, str], ...]:
-        """Of both sides, the different phrases: folded, and as they are first written."""
+        """The different phrases of both sides: folded, and as they are first written."""
         return tuple(_different(side, side.phrases) for side in (self.source, self.target))
 
     @cached_property
     def _words_of(self) -> tuple[dict[str, str], ...]:
-        """Of both sides, the different words, likewise."""
+        """The different words of both sides, likewise."""
         return tuple(
             _different(side, (word for word in side.words if is_word(side.spelled(word))))
             for side in (self.source, self.target)

@@ -28,7 +28,7 @@ class Processes:
 
     @property
     def number(self) -> int:
-        """Of this one, from 0."""
+        """The number of this process, from 0."""
         return 0 if self.state is None else self.state.process_index
 
     @property

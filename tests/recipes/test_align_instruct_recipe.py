@@ -335,7 +335,6 @@ def test_layers_are_of_the_first_seed_that_has_finished(tmp_path):
             "--stages base: makes the model of a toy",
         ),
         (["--config", "phrasebook", "--model", "m"], "--model m: --config phrasebook makes its own"),
-        (["--config", "phrasebook", "--plan"], "unknown option '--plan'"),
         (["--config", "phrasebook", "--systems", "mt+hints"], "--systems: found 'mt+hints', expected one of"),
     ],
 )

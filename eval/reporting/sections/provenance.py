@@ -47,7 +47,9 @@ def checkpoint(run: Scores) -> list:
 
 
 def signatures(runs: list[Scores]) -> Iterator[tuple]:
-    """Of metrics, each with the target languages that it was used for; the identifier and COMET's model."""
+    """The signatures of metrics, each with the target languages that it was used for; the identifier and
+    COMET's model.
+    """
     languages: dict[tuple[str, str], set[str]] = {}
     for run in runs:
         for direction, entry in run.directions.items():

@@ -74,7 +74,7 @@ def table(comparisons: Comparisons, runs: list[Run], part: str) -> Table:
 
 
 def result_cells(result: dict[str, float], measure: Measure) -> list[Cell]:
-    """Of one test; NaN is no number."""
+    """The cells of one test; NaN is no number."""
     numbers = {name: value for name, value in result.items() if value == value}
     is_better = numbers["difference"] > 0
 

@@ -6,7 +6,7 @@ encoder xlm-r-base 7     2e-5  --sts-epochs 5
 encoder xlm-r      13    5e-6  --sts-epochs 5 --learning-rate 5e-6 --batch-size 64
 encoder labse      last  2e-5
 
-PARAMETERS_OF=([mbert]=8.6e7 [xlm-r-base]=8.6e7 [xlm-r]=3.04e8 [labse]=8.6e7)
+PARAMETERS_OF=(["mbert"]=8.6e7 ["xlm-r-base"]=8.6e7 ["xlm-r"]=3.04e8 ["labse"]=8.6e7)
 
 CURVES=(mbert labse) # of Figure 2
 

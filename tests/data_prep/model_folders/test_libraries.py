@@ -5,6 +5,7 @@ import json
 import pytest
 
 from command_line.errors import InputError
+from data_prep.model_folders.folder import ModelFolder
 from data_prep.model_folders.libraries import as_one_line
 
 
@@ -33,3 +34,15 @@ def test_what_ends_the_command_is_no_fault_of_the_folder(error):
 def test_an_error_without_words_is_named_by_its_kind():
     with pytest.raises(InputError, match=r"^a: not a model of bert: KeyError$"), as_one_line("a", "bert"):
         raise KeyError
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [(b"IQ== 0\nIg== 1\n", "another reason"), (b"\x00\x01", "tokenizer.model: not a model of sentencepiece")],
+)
+def test_a_vocabulary_of_tiktoken_is_not_blamed(tmp_path, vocabulary, message):
+    (tmp_path / "tokenizer.model").write_bytes(vocabulary)
+    folder = ModelFolder(tmp_path, "--model")
+    folder.take("tokenizer.model")
+    with pytest.raises(InputError, match=message), folder.opened("transformers"):
+        raise ValueError("another reason")

@@ -60,7 +60,7 @@ class Estimate:
 
 
 class Estimates:
-    """Of every system, whose trainings differ in their seeds."""
+    """What the trainings of each system take; those of one system differ in their seeds."""
 
     def __init__(self):
         self.by_system: dict[str, Estimate] = {}
