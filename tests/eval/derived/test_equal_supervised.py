@@ -83,9 +83,13 @@ def test_in_the_report(tmp_path, command, files):
             folder.mkdir()
             zero_shot = {"bleu": 10 * supervised + seed + 5 * (name == "B")}
             record = {
-                "format": 1, "kind": "scores", "system": {"name": name, "seed": seed},
+                "format": 1, "kind": "scores", "system": {"name": f"{name}, {updates} updates", "seed": seed},
                 "data": {"path": "toy"}, "split": "valid", "scoring": SCORING,
-                "checkpoint": {"sha256": f"{name}{seed}{updates}".encode().hex(), "updates": updates},
+                "checkpoint": {
+                    "path": f"checkpoint_1_{updates}.pt",
+                    "sha256": f"{name}{seed}{updates}".encode().hex(),
+                    "updates": updates,
+                },
                 "directions": {
                     "de-fr": scored_direction("zero-shot", **zero_shot),
                     "de-en": scored_direction("supervised", supervised),
