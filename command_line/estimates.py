@@ -23,9 +23,9 @@ class Assumed:
     words_per_sentence: int = option("subwords of a sentence", 30)
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """What is known of files and folders that need not be there."""
+@dataclass(frozen=True, kw_only=True)
+class AssumedOfFiles(Assumed):
+    """The same, and what is known of files and folders that need not be there."""
 
     sizes: list[tuple[str, float]] = option(
         "of a file: its examples; of a folder of instructions: their number; of a model: its parameters",
@@ -35,7 +35,7 @@ class Sizes:
         metavar="PATH=NUMBER",
     )
 
-    def of(self, path: Path | None) -> float | None:
+    def size_of(self, path: Path | None) -> float | None:
         return dict(self.sizes).get(str(path))
 
 

@@ -9,12 +9,11 @@ entailed.
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from command_line.dispatch import step_parser
-from command_line.estimates import Assumed, Estimate, Estimates, Sizes
+from command_line.estimates import AssumedOfFiles, Estimate, Estimates
 from command_line.option_classes import from_arguments
 from embeddings import calibrate, finetune
 from embeddings.calibration.options import Calibration
@@ -25,15 +24,7 @@ _PROGRAM = ["python", "-m", "embeddings"]
 _JOBS = {"calibrate": (calibrate, Calibration), "finetune": (finetune, Finetuning)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is assumed of the machine, and of text and models that are not there yet."""
-
-    assumed: Assumed
-    sizes: Sizes
-
-
-def main(plan: Plan) -> None:
+def main(plan: AssumedOfFiles) -> None:
     from fairseq_ext.commands.dry_run import commands
 
     estimates = Estimates()
@@ -45,11 +36,11 @@ def main(plan: Plan) -> None:
             job = from_arguments(options, parser.parse_args(words[start + 4 :]))
             name = "/".join(job.output.parts[-2:])
             estimates.add(name, partial(_estimate, job, plan))
-    estimates.show(plan.assumed.flops)
+    estimates.show(plan.flops)
 
 
-def _estimate(job: Calibration | Finetuning, plan: Plan) -> Estimate:
-    length = plan.assumed.words_per_sentence
+def _estimate(job: Calibration | Finetuning, plan: AssumedOfFiles) -> Estimate:
+    length = plan.words_per_sentence
     if isinstance(job, Calibration):
         model, batch = job.model, job.batch_size
         parts = [(job.nli_epochs / 3, job.nli, 3 * length), (job.sts_epochs, [job.sts], 2 * length)]
@@ -58,11 +49,11 @@ def _estimate(job: Calibration | Finetuning, plan: Plan) -> Estimate:
         batch = how.batch_size
         words = SENTENCES[task] * length if task in SENTENCES else how.max_length
         parts = [(how.epochs, files_of(job.training.train), words)]
-    return _summed(plan.sizes, model, parts, batch)
+    return _summed(plan, model, parts, batch)
 
 
 def _summed(
-    sizes: Sizes, model: Path, parts: list[tuple[float, Iterable[Path], float]], batch: int
+    plan: AssumedOfFiles, model: Path, parts: list[tuple[float, Iterable[Path], float]], batch: int
 ) -> Estimate:
     """What a training of several parts takes.
 
@@ -72,10 +63,10 @@ def _summed(
     """
     updates, words = 0, 0.0
     for epochs, files, length in parts:
-        examples = [sizes.of(path) for path in files]
+        examples = [plan.size_of(path) for path in files]
         if None in examples:
             return Estimate(1, None, None, 0, unknown="how many examples its text has is not known")
         updates += math.ceil(epochs * sum(examples) / batch)
         words += epochs * sum(examples) * length
-    parameters = sizes.of(model)
+    parameters = plan.size_of(model)
     return Estimate(1, parameters, updates, words / updates, unknown="size of the model unknown")

@@ -8,11 +8,10 @@ training. Adapters need 4 operations per parameter of the model: it has no gradi
 
 import math
 import sys
-from dataclasses import dataclass
 from functools import partial
 
 from command_line.dispatch import step_parser
-from command_line.estimates import OPERATIONS, Assumed, Estimate, Estimates, Sizes
+from command_line.estimates import OPERATIONS, AssumedOfFiles, Estimate, Estimates
 from command_line.option_classes import from_arguments
 from llm import tune
 from llm.tuning.options import Tuning
@@ -21,15 +20,7 @@ PROMPT = 20  # subwords of an instruction besides its sentences
 FROZEN = 4  # operations per parameter and word: two forward, two backward to what is below
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is assumed of the machine, and of instructions and models that are not there yet."""
-
-    assumed: Assumed
-    sizes: Sizes
-
-
-def main(plan: Plan) -> None:
+def main(plan: AssumedOfFiles) -> None:
     from fairseq_ext.commands.dry_run import commands
 
     estimates = Estimates()
@@ -39,7 +30,7 @@ def main(plan: Plan) -> None:
             parser = step_parser("python -m llm tune", tune)
             job = from_arguments(Tuning, parser.parse_args(words[start + 2 :]))
             estimates.add(job.output.name, partial(_estimate, job, _devices(words[:start]), plan))
-    estimates.show(plan.assumed.flops)
+    estimates.show(plan.flops)
 
 
 def _devices(launch: list[str]) -> int:
@@ -49,16 +40,16 @@ def _devices(launch: list[str]) -> int:
     return int(given.get("--nproc-per-node", "1").split()[0]) * int(given.get("--nnodes", "1").split()[0])
 
 
-def _estimate(job: Tuning, devices: int, plan: Plan) -> Estimate:
+def _estimate(job: Tuning, devices: int, plan: AssumedOfFiles) -> Estimate:
     """What one tuning takes: the stages of its curriculum, each with every learning rate."""
     folders = {folder.name: folder for folder in job.instructions}
-    counts = [[plan.sizes.of(folders.get(task)) for task in stage] for stage in job.curriculum]
+    counts = [[plan.size_of(folders.get(task)) for task in stage] for stage in job.curriculum]
     batch = job.batch_sentences * job.batches_per_update * devices
-    words = batch * (2 * plan.assumed.words_per_sentence + PROMPT)
+    words = batch * (2 * plan.words_per_sentence + PROMPT)
     updates, unknown = None, "how many instructions there are is not known; set TRAINING_PAIRS"
     if not any(None in stage for stage in counts):
         epochs = job.epochs * len(job.learning_rate)
         updates = sum(epochs * math.ceil(sum(stage) / batch) for stage in counts)
         unknown = "size of the model unknown; set PARAMETERS"
     operations = FROZEN if job.lora.lora_rank else OPERATIONS
-    return Estimate(1, plan.sizes.of(job.model), updates, words, unknown=unknown, operations=operations)
+    return Estimate(1, plan.size_of(job.model), updates, words, unknown=unknown, operations=operations)
