@@ -18,6 +18,7 @@ import functools
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ def check(value, kind, path, name: str = "") -> None:
 
     Args:
         kind: a `TypedDict`, or what else annotates a value.
+        path: the file, for errors.
         name: the field ("directions.de-en.kind"); the whole record if it is empty.
 
     Raises:
@@ -123,10 +125,13 @@ def check(value, kind, path, name: str = "") -> None:
     from pydantic import ValidationError
 
     try:
-        _adapter(kind).validate_python({"": value})
-        return
+        validated = _adapter(kind).validate_python({"": value})[""]
     except ValidationError as refusal:
         errors = [(*_place(value, error), error) for error in refusal.errors(include_url=False)]
+    else:
+        for place, wrong, expected in _unlike(value, validated, name):
+            raise InputError(f"{path}: field {place!r} is {shown(wrong):.80}, expected {expected!r}")
+        return
     # of several alternatives, what the last one says
     place, wrong, error = [each for each in errors if each[0].startswith(errors[0][0])][-1]
     field_name = f"{name}{place}" if name else place.removeprefix(".")
@@ -144,6 +149,20 @@ def _adapter(kind):
     from pydantic import ConfigDict, TypeAdapter
 
     return TypeAdapter(dict[str, kind], config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+def _unlike(value, validated, name: str) -> Iterator[tuple[str, Any, Any]]:
+    """The fields in which another type stands for an equal number: pydantic takes True and 1.0 for
+    `Literal[1]`, and returns 1.
+    """
+    if isinstance(validated, dict):
+        for key, inner in validated.items():
+            yield from _unlike(value[key], inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(validated, list):
+        for number, inner in enumerate(validated):
+            yield from _unlike(value[number], inner, f"{name}[{number}]")
+    elif isinstance(validated, int) and type(value) is not type(validated):
+        yield name, value, validated
 
 
 def _place(value, error: dict) -> tuple[str, Any]:

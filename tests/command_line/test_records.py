@@ -90,6 +90,8 @@ def test_a_right_record_and_fields_that_nobody_asks_for():
         ({"seed": True}, "field 'seed' is True, expected a whole number"),
         ({"kind": "c"}, "field 'kind' is 'c', expected 'a' or 'b'"),
         ({"kind": ["a"]}, "field 'kind' is ['a'], expected 'a' or 'b'"),
+        ({"version": True}, "field 'version' is True, expected 1"),
+        ({"version": 1.0}, "field 'version' is 1.0, expected 1"),
         ({"loss": 1}, "field 'loss' is 1, expected a list"),
         ({"loss": [1, "x"]}, "field 'loss[1]' is 'x', expected a number"),
         ({"loss": [10**400]}, "field 'loss[0]' is 1000"),

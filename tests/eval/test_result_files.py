@@ -24,6 +24,7 @@ from eval.scored import Scores, Translation
     [
         ('{"format": 1,\n "x": }', r"r.json:2: not JSON"),
         ("[1]", r"found a list, expected an object"),
+        ('{"format": true}', r"field 'format' is True, expected 1"),
         ('{"format": 2}', r"field 'format' is 2, expected 1"),
         ("{}", r"field 'format' is None, expected 1"),
         ('{"format": 1, "kind": "mining", "runs": [{"system": {}}]}', r"system.name' is missing"),
