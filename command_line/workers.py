@@ -60,7 +60,8 @@ def dask_option() -> Any:
 
 
 def make_workers(number: int, dask: str | None):
-    """Processes of this machine, or the workers of a dask cluster.
+    """Processes of this machine, or the workers of a dask cluster. Make them before what an earlier run wrote
+    is removed: a wrong address ends the command.
 
     Args:
         dask: address of its scheduler; None for processes.
@@ -70,7 +71,6 @@ def make_workers(number: int, dask: str | None):
     """
     if dask is None:
         return Workers(number)
-
     return DaskWorkers(dask)
 
 

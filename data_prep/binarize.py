@@ -114,11 +114,10 @@ def main(job: BinarizeJob) -> None:
         return
     ids = token_ids(job.input / DICTIONARY)
     check_parallel(texts)
-    with step.writing(is_data_file, subfolder="text"):
+    with make_workers(job.workers, job.dask) as workers, step.writing(is_data_file, subfolder="text"):
         for path in filter(is_of_sentences, job.output.iterdir()):
             path.unlink()  # of the sentences before; no record of ours lists it
-        with make_workers(job.workers, job.dask) as workers:
-            write_data(job, texts, raw, ids, record, workers)
+        write_data(job, texts, raw, ids, record, workers)
 
 
 def write_data(

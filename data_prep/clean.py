@@ -328,16 +328,19 @@ def main(job: Cleaning) -> None:
     )
     if step.is_complete(job.force):
         return
-    with step.writing(
-        lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores.")
+    with (
+        make_workers(job.workers, job.dask) as workers,
+        step.writing(
+            lambda path: is_corpus_file(path) or path.name in REPORTS or path.name.startswith("scores.")
+        ),
     ):
-        counts = clean(job, texts, others)
+        counts = clean(job, texts, others, workers)
         write_text(job.output / REPORTS[0], report(counts))
         write_json(job.output / REPORTS[1], {"corpora": counts})
         print(report(counts), end="")
 
 
-def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
+def clean(job: Cleaning, texts: list[Text], others: list[Text], workers: Workers) -> dict:
     """Write all texts: evaluation texts first, whose lines the training texts must not have.
 
     Args:
@@ -348,20 +351,19 @@ def clean(job: Cleaning, texts: list[Text], others: list[Text]) -> dict:
     """
     evaluation: dict[str, set[str]] = {}  # language, or ANY -> valid and test lines
     counts = {}
-    with make_workers(job.workers, job.dask) as workers:
-        for text in others:
-            clean_evaluation(text, None, workers, evaluation)
-        for language, path in job.exclude_text:
-            remember_evaluation(language, path, workers, evaluation)
-        for text in texts:
-            if text.split != TRAIN:
-                name = f"{text.split}.{text.pair}"
-                counts[name] = clean_evaluation(text, job.output, workers, evaluation)
-        if job.ignore_case:
-            evaluation = {language: set(map(str.casefold, lines)) for language, lines in evaluation.items()}
-        for text in texts:
-            if text.split == TRAIN:
-                counts[f"{TRAIN}.{text.pair}"] = clean_training(text, job, evaluation, workers)
+    for text in others:
+        clean_evaluation(text, None, workers, evaluation)
+    for language, path in job.exclude_text:
+        remember_evaluation(language, path, workers, evaluation)
+    for text in texts:
+        if text.split != TRAIN:
+            name = f"{text.split}.{text.pair}"
+            counts[name] = clean_evaluation(text, job.output, workers, evaluation)
+    if job.ignore_case:
+        evaluation = {language: set(map(str.casefold, lines)) for language, lines in evaluation.items()}
+    for text in texts:
+        if text.split == TRAIN:
+            counts[f"{TRAIN}.{text.pair}"] = clean_training(text, job, evaluation, workers)
     return counts
 
 

@@ -54,7 +54,7 @@ def main(job: LexiconJob) -> None:
     step = StepFolder(job.output, "lexicon", settings, reads=reads, inputs=(job.input, job.alignments))
     if step.is_complete(job.force):
         return
-    with step.writing(lambda path: path.suffix == ".txt"), make_workers(job.workers, job.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers, step.writing(lambda path: path.suffix == ".txt"):
         for text in training:
             blocks = workers.map(aligned_words, read_blocks(*text.paths, links[text.pair]))
             shown = progress(blocks, None, f"lexicon {text.pair}", "word", size=Counter.total)

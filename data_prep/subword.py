@@ -241,12 +241,14 @@ def main(options: SubwordJob) -> None:
     training = [text for text in texts if text.split == TRAIN]
     if not training and not (job.dictionary_from or (job.tokenizer and not job.only_used)):
         raise InputError(f"{job.input}: no training files; --dictionary-from applies an existing model")
-    with step.writing(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values())):
-        model = job.output / file_name if file_name else None
-        with make_workers(job.workers, job.dask) as workers:
-            make_model(job, paths_of(training), model, workers)
-            for text in texts:
-                for path, output in zip(text.paths, text.outputs(job.output), strict=True):
-                    apply(path, output, settings["type"], model, workers)
-            units = [path for text in training for path in text.outputs(job.output)]
-            make_dictionary(job, units, model, workers)
+    model = job.output / file_name if file_name else None
+    with (
+        make_workers(job.workers, job.dask) as workers,
+        step.writing(lambda path: is_corpus_file(path) or path.name in (DICTIONARY, *MODEL_FILES.values())),
+    ):
+        make_model(job, paths_of(training), model, workers)
+        for text in texts:
+            for path, output in zip(text.paths, text.outputs(job.output), strict=True):
+                apply(path, output, settings["type"], model, workers)
+        units = [path for text in training for path in text.outputs(job.output)]
+        make_dictionary(job, units, model, workers)

@@ -118,13 +118,12 @@ def main(job: TokenizeJob) -> None:
     for language, name in names.items():
         make_tokenizer(name, language)  # what is not installed fails now, not after an hour
     check_parallel(texts)
-    with step.writing(is_corpus_file):
-        trips: dict[str, RoundTrips] = defaultdict(RoundTrips)
-        with make_workers(job.workers, job.dask) as workers:
-            for text in texts:
-                for path, output, language in zip(
-                    text.paths, text.outputs(job.output), text.languages, strict=True
-                ):
-                    of_file = tokenize_file(path, output, (names[language], language), workers)
-                    trips[language].add(of_file)
+    trips: dict[str, RoundTrips] = defaultdict(RoundTrips)
+    with make_workers(job.workers, job.dask) as workers, step.writing(is_corpus_file):
+        for text in texts:
+            for path, output, language in zip(
+                text.paths, text.outputs(job.output), text.languages, strict=True
+            ):
+                of_file = tokenize_file(path, output, (names[language], language), workers)
+                trips[language].add(of_file)
     show_round_trips(trips, names)

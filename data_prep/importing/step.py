@@ -219,7 +219,7 @@ def main(job: ImportJob) -> None:
     bitexts = bitexts_of(sources, job.split, langs, job.centric, job.zero_shot)
     writer = Writer(job.output)
     with (
-        make_workers(job.workers, job.dask) as workers,  # before what is there is removed
+        make_workers(job.workers, job.dask) as workers,
         step.writing(lambda path: is_corpus_file(path) or path.name == REPORT),
     ):
         write_all(job, bitexts, writer, workers)

@@ -136,16 +136,18 @@ def run(job: ParsingJob, kind: str, parses: Path | None = None) -> None:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # of every worker
     report = f"{name}-report.json"
-    with step.writing(lambda path: path.name.endswith(f".{job.lang}.{kind}") or path.name == report):
+    with (
+        _workers(job) as workers,
+        step.writing(lambda path: path.name.endswith(f".{job.lang}.{kind}") or path.name == report),
+    ):
         _keep_shards(shards, step.stamp.work, job.force)
         counts = {}
-        with _workers(job) as workers:
-            for path, raw, parsed in rows:
-                file = structure_path(path, kind).name
-                counts[file] = structures_of_file(
-                    (path, raw, parsed), job.output / file, kind, choice, shards / file, workers
-                )
-                print(in_words(file, counts[file]), flush=True)
+        for path, raw, parsed in rows:
+            file = structure_path(path, kind).name
+            counts[file] = structures_of_file(
+                (path, raw, parsed), job.output / file, kind, choice, shards / file, workers
+            )
+            print(in_words(file, counts[file]), flush=True)
         write_json(job.output / report, counts)
     shutil.rmtree(shards)
 

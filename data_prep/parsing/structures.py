@@ -68,7 +68,7 @@ def main(job: StructuresJob) -> None:
     )
     if step.is_complete(job.force):
         return
-    with step.writing(is_structure_file), make_workers(job.workers, job.dask) as workers:
+    with make_workers(job.workers, job.dask) as workers, step.writing(is_structure_file):
         for over_words, words, units in rows:
             carry_file(over_words, words, units, job.data / over_words.name, subword_type, workers)
 

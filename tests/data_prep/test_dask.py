@@ -188,10 +188,14 @@ def test_nobody_answers(step, prepared, tmp_path, monkeypatch):
     assert status == 2 and "--dask tcp://127.0.0.1:9: no scheduler answers there" in error
 
 
-def test_an_address_without_a_scheduler_removes_no_earlier_import(step, prepared, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [name for name in STEPS if name != "corpus-stats"])  # which removes nothing
+def test_an_address_without_a_scheduler_removes_no_earlier_output(
+    step, prepared, aligned, mine, low, tmp_path, monkeypatch, name
+):
     monkeypatch.setattr("command_line.dask_workers.SECONDS_TO_CONNECT", 0.2)
-    words = (prepared / "raw", "--output", tmp_path / "out", "--workers", 1)
-    assert step("import", *words)[0] == 0
-    before = sorted((tmp_path / "out").iterdir())
-    assert step("import", *words[:-2], "--split", "train", "--dask", "tcp://127.0.0.1:9", "--force")[0] == 2
-    assert sorted((tmp_path / "out").iterdir()) == before
+    words = [*STEPS[name].format(p=prepared, a=aligned, m=mine, l=low).split(), "--output", tmp_path / "out"]
+    assert step(name, *words, "--workers", 1)[0] == 0
+    before = contents(tmp_path / "out"), sorted((tmp_path / "out").iterdir())
+    status, error = step(name, *words, "--dask", "tcp://127.0.0.1:9", "--force")
+    assert status == 2 and "no scheduler answers there" in error
+    assert (contents(tmp_path / "out"), sorted((tmp_path / "out").iterdir())) == before
