@@ -13,23 +13,23 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 encoder='' text='' l10n='' output=outputs/gpu
+refuse() { echo "error: $1" >&2 && exit 2; }
+
 while (($#)); do
-  case $1 in
-  --encoder) encoder=${2:?} ;;
-  --text) text=${2:?} ;;
-  --l10n) l10n=${2:?} ;;
-  --output) output=${2:?} ;;
-  *)
-    echo "error: $1: expected --encoder, --text, --l10n or --output, each with a value" >&2
-    exit 2
-    ;;
+  case $1:${2:+value} in
+  --encoder:value) encoder=$2 ;;
+  --text:value) text=$2 ;;
+  --l10n:value) l10n=$2 ;;
+  --output:value) output=$2 ;;
+  *) refuse "$1: expected --encoder, --text, --l10n or --output, each with a value" ;;
   esac
   shift 2
 done
-if [[ -n $encoder && -z $text || -z $encoder && -n $text ]]; then
-  echo "error: --encoder and --text: expected both or neither" >&2
-  exit 2
-fi
+[[ -n $encoder && -n $text || -z $encoder$text ]] || refuse "--encoder and --text: expected both or neither"
+[[ -z $encoder || -d $encoder ]] || refuse "--encoder $encoder: no such folder"
+[[ -z $text || -f $text ]] || refuse "--text $text: no such file"
+[[ -z $l10n || -d $l10n ]] || refuse "--l10n $l10n: no such folder"
+[[ ! -e $output || -d $output ]] || refuse "--output $output: exists and is no folder"
 
 mkdir -p "$output"
 for arch in base big; do

@@ -12,30 +12,20 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from command_line.dispatch import step_parser
 from command_line.estimates import AssumedOfFiles, Estimate, Estimates
-from command_line.option_classes import from_arguments
+from command_line.recipe_commands import jobs
 from embeddings import calibrate, finetune
 from embeddings.calibration.options import Calibration
 from embeddings.finetuning.options import Finetuning, files_of
 
 SENTENCES = {"pairs": 2, "names": 1}  # of an example of a task
-_PROGRAM = ["python", "-m", "embeddings"]
-_JOBS = {"calibrate": (calibrate, Calibration), "finetune": (finetune, Finetuning)}
+_STEPS = {"calibrate": (calibrate, Calibration), "finetune": (finetune, Finetuning)}
 
 
 def main(plan: AssumedOfFiles) -> None:
-    from fairseq_ext.commands.dry_run import commands
-
     estimates = Estimates()
-    for words in commands(sys.stdin):
-        start = words.index("-m") - 1 if "-m" in words else len(words)
-        if words[start : start + 3] == _PROGRAM and words[start + 3] in _JOBS:
-            module, options = _JOBS[words[start + 3]]
-            parser = step_parser(" ".join(words[start : start + 4]), module)
-            job = from_arguments(options, parser.parse_args(words[start + 4 :]))
-            name = "/".join(job.output.parts[-2:])
-            estimates.add(name, partial(_estimate, job, plan))
+    for _, job in jobs(sys.stdin, "embeddings", _STEPS):
+        estimates.add("/".join(job.output.parts[-2:]), partial(_estimate, job, plan))
     estimates.show(plan.flops)
 
 

@@ -10,9 +10,8 @@ import math
 import sys
 from functools import partial
 
-from command_line.dispatch import step_parser
 from command_line.estimates import OPERATIONS, AssumedOfFiles, Estimate, Estimates
-from command_line.option_classes import from_arguments
+from command_line.recipe_commands import jobs
 from llm import tune
 from llm.tuning.options import Tuning
 
@@ -21,15 +20,9 @@ FROZEN = 4  # operations per parameter and word: two forward, two backward to wh
 
 
 def main(plan: AssumedOfFiles) -> None:
-    from fairseq_ext.commands.dry_run import commands
-
     estimates = Estimates()
-    for words in commands(sys.stdin):
-        if ["llm", "tune"] in [words[place : place + 2] for place in range(len(words))]:
-            start = words.index("llm")
-            parser = step_parser("python -m llm tune", tune)
-            job = from_arguments(Tuning, parser.parse_args(words[start + 2 :]))
-            estimates.add(job.output.name, partial(_estimate, job, _devices(words[:start]), plan))
+    for launch, job in jobs(sys.stdin, "llm", {"tune": (tune, Tuning)}):
+        estimates.add(job.output.name, partial(_estimate, job, _devices(launch), plan))
     estimates.show(plan.flops)
 
 

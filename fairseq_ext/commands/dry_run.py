@@ -6,11 +6,11 @@ to standard error.
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from command_line.dispatch import step_parser
 from command_line.option_classes import from_arguments
+from command_line.recipe_commands import commands, note
 from fairseq_ext.commands import run_training
 from fairseq_ext.commands.run_training import TrainingRun
 
@@ -26,18 +26,9 @@ def main(_: NoOptions) -> None:
     for words in commands(sys.stdin):
         if run := training(words):
             if idle := run.launch.idle(run.words):
-                _note(f"{run.output}: {idle}")
+                note(f"{run.output}: {idle}")
             words = run.command
         print(shlex.join(words), flush=True)
-
-
-def commands(lines: Iterable[str]) -> Iterator[list[str]]:
-    """The words of every command; notes are printed."""
-    for line in lines:
-        if line.startswith("#"):
-            _note(line.removeprefix("#").strip())
-        else:
-            yield shlex.split(line)
 
 
 def training(words: list[str]) -> TrainingRun | None:
@@ -46,7 +37,3 @@ def training(words: list[str]) -> TrainingRun | None:
         return None
     parser = step_parser(" ".join(RUN_TRAINING), run_training)
     return from_arguments(TrainingRun, parser.parse_args(words[len(RUN_TRAINING) :]))
-
-
-def _note(text: str) -> None:
-    print(f"== {text}", file=sys.stderr, flush=True)

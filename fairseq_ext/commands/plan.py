@@ -20,8 +20,9 @@ from command_line import options
 from command_line.errors import InputError
 from command_line.estimates import Assumed, Estimate, Estimates
 from command_line.option_classes import option
+from command_line.recipe_commands import commands
 from data_prep.formats.sentences import bitext_prefixes, sentence_lengths
-from fairseq_ext.commands.dry_run import commands, training
+from fairseq_ext.commands.dry_run import training
 from fairseq_ext.training_record import parse_options
 
 _SUBWORDS = ("python", "-m", "data_prep", "subword")

@@ -13,7 +13,7 @@ from command_line.errors import InputError
 from command_line.option_classes import output_folder, positional
 from command_line.options import path
 from command_line.outputs import write_text
-from command_line.records import read_json
+from command_line.records import field, read_record
 from fairseq_ext.training_record import LOG, RECORD
 
 CALIBRATION = "calibration.json"  # of `embeddings calibrate`
@@ -63,11 +63,12 @@ def best_validation(folder: Path, name: str) -> BestValidation:
     record = next(filter(Path.is_file, (folder / RECORD, folder / CALIBRATION)), None)
     if record is None:
         raise InputError(f"{folder / RECORD}: no such file; expected the folder of a training of a recipe")
-    training = read_json(record)
-    if "score" in training:
-        measure, best = training["score"], training["best"]
-        return BestValidation(name, measure, best[measure], best["update"], is_larger_better=True)
-    return _best_of_log(folder / LOG, name, training["options"])
+    training = read_record(record, dict)
+    if "score" not in training:
+        return _best_of_log(folder / LOG, name, field(training, "options", dict, record))
+    measure = field(training, "score", str, record)
+    value, updates = (field(training, f"best.{key}", float, record) for key in (measure, "update"))
+    return BestValidation(name, measure, value, int(updates), is_larger_better=True)
 
 
 def _best_of_log(log: Path, name: str, given: dict) -> BestValidation:

@@ -206,7 +206,7 @@ add_grid() {
   local dimensions dimension asked system systems=()
   IFS=: read -ra dimensions <<< "$SEARCH"
   for dimension in "${dimensions[@]}"; do
-    [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and separated by colons"
+    [[ $dimension =~ ^[a-z][a-z0-9-]*=[^/~[:space:]]+$ ]] || die "--search: found '$dimension', expected OPTION=VALUE,VALUE, without -- and blanks, and separated by colons"
   done
   split_list --systems "$SYSTEMS" asked
   for system in "${asked[@]}"; do

@@ -34,12 +34,14 @@ def call(tmp_path):
     return run
 
 
-def test_its_commands_exist(call):
-    result, commands = call("--encoder", "e5", "--text", "text.en", "--l10n", "/data/l10n")
+def test_its_commands_exist(call, tmp_path):
+    folder, text = tmp_path / "bin", tmp_path / "text.en"
+    text.touch()
+    result, commands = call("--encoder", folder, "--text", text, "--l10n", folder)
     assert result.returncode == 0, result.stderr
     *of_python, recipe = commands
     assert [parse_command(words).arch for words in of_python[:2]] == ["base", "big"]
-    assert parse_command(of_python[2]).model == Path("e5") and len(of_python) == 3
+    assert parse_command(of_python[2]).model == folder and len(of_python) == 3
     options = [*recipe[2 : recipe.index("--")], "--dry-run"]
     words = ["bash", SCRIPT.parents[1] / recipe[1], *options]
     dry = subprocess.run(words, capture_output=True, text=True)
@@ -55,6 +57,9 @@ def test_what_was_measured_is_not_measured_again(call):
     "argv, expected",
     [
         (["--encoder", "e5"], "error: --encoder and --text: expected both or neither"),
+        (["--encoder", "e5", "--text", "x"], "error: --encoder e5: no such folder"),
+        (["--l10n", __file__], f"error: --l10n {__file__}: no such folder"),
+        (["--text", ""], "error: --text: expected --encoder, --text, --l10n or --output, each with a value"),
         (["--size", "1"], "error: --size: expected --encoder, --text, --l10n or --output, each with a value"),
     ],
 )

@@ -133,6 +133,10 @@ def test_help_names_every_option(name):
         ),
         (["--config", "opus", "--plan", "--dry-run"], "--plan: expected a value"),
         (
+            ["--config", "opus", "--search", "lr=1e-4 2e-4"],
+            "--search: found 'lr=1e-4 2e-4', expected OPTION=VALUE,VALUE",
+        ),
+        (
             ["--config", "phrasebook", "--data-root", str(ROOT)],
             f"--data-root {ROOT}: the text of --config phrasebook is made by the recipe; expected none",
         ),

@@ -1,6 +1,7 @@
 """`search-table`: the trainings of a search, the best in validation first."""
 
 import json
+import re
 
 import pytest
 
@@ -64,3 +65,19 @@ def test_trainings_of_encoders_are_compared_by_the_score_that_chose_their_best(t
 def test_a_training_without_validation_is_refused(write):
     with pytest.raises(InputError, match=r"train\.log: has no validation with loss"):
         best_validation(write("a-seed1"), "a")
+
+
+@pytest.mark.parametrize(
+    "record, message",
+    [
+        ({}, "field 'options' is missing"),
+        ([1], "found a list, expected an object"),
+        ({"score": "p_at_1"}, "field 'best' is missing"),
+        ({"score": "p_at_1", "best": {"update": 3}}, "field 'best.p_at_1' is missing"),
+        ({"score": "p_at_1", "best": {"p_at_1": "x", "update": 3}}, "field 'best.p_at_1' is 'x'"),
+    ],
+)
+def test_a_damaged_record_is_one_line(tmp_path, record, message):
+    (tmp_path / "calibration.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=f"calibration.json: {re.escape(message)}"):
+        best_validation(tmp_path, "a")
