@@ -19,12 +19,12 @@ from embeddings.search.margin import MARGINS
 from embeddings.search.sentence_scores import BERT_SCORE, MEASURES, NORMALIZED
 from eval.checks import check_equal
 from eval.result_files import read_result
+from eval.result_set import RETRIEVAL as KIND
 from eval.scoring.comparison import Compared, common_directions, named_once
 from eval.scoring.line_statistics import segments
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run
 
-KIND = "sentence-retrieval"
 ALL = "all"
 
 

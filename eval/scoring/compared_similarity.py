@@ -6,13 +6,12 @@ import numpy as np
 
 from command_line.measurements import read_arrays
 from eval.labels import SPEARMAN
+from eval.result_set import SIMILARITY as KIND
 from eval.scoring.compared_retrieval import load
 from eval.scoring.comparison import Compared, common_directions
 from eval.scoring.paired_test import BOOTSTRAP
 from eval.scoring.system_pairs import Pair
 from eval.systems import Run
-
-KIND = "sts"
 
 
 def statistics(run: Run, measure: str) -> dict[str, np.ndarray]:
